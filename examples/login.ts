@@ -1,4 +1,4 @@
-/** Logs in with OAuth and PKCE, and shows what a denied login looks like. */
+/** Logs in with OAuth and PKCE, and shows a denied login. Run: npm run example examples/login.ts */
 import { SupportWorkspace } from 'support-workspace-sdk'
 import { LoginError, OAuthApp, scopesFor } from 'support-workspace-sdk/oauth'
 import { startSandbox } from 'support-workspace-sdk/sandbox'
@@ -22,8 +22,8 @@ async function logIn(decision: 'allow' | 'deny') {
 
 const { accessToken, scopes } = await logIn('allow')
 const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken, actor: 'self' })
-console.log(`Granted: ${scopes}`)
-console.log(`Actor: ${(await workspace.me()).actor}`)
-
+console.log(`Granted: ${scopes}`) // Granted: conversations:read,messages:write
+console.log(`Actor: ${(await workspace.me()).actor}`) // Actor: self
+// Prints: Failed: access_denied
 await logIn('deny').catch((error) => console.log(error instanceof LoginError && `Failed: ${error.reason}`))
 await sandbox.close()

@@ -1,4 +1,7 @@
-/** Calls endpoints that the SDK does not have, with the same authorization, retries, errors and paging. */
+/**
+ * Calls endpoints that the SDK lacks, with the same authorization, retries, errors and paging as the SDK's methods.
+ * Run: npm run example examples/own-operation.ts
+ */
 import { defineOperation, SupportWorkspace } from 'support-workspace-sdk'
 import { startSandbox } from 'support-workspace-sdk/sandbox'
 import * as z from 'zod/mini'
@@ -16,9 +19,11 @@ const listPeople = defineOperation({
 })
 
 const people = await workspace.call(listPeople, { query: { limit: 15 } }).toArray()
+// Prints: People: 40, the first is Elif Rao
 console.log(`People: ${people.length}, the first is ${people[0]?.user.name ?? 'nameless'}`)
 
 // For a single untyped call, `request` needs no definition. It returns the body as sent.
 const body = await workspace.request('GET', '/api/oauth/v1/organization')
+// Prints: Organization: Juniper Supplies
 console.log(`Organization: ${(body as { data: { display_name: string } }).data.display_name}`)
 await sandbox.close()

@@ -1,9 +1,12 @@
 /**
- * A tour of the SDK: a local service, a login with PKCE, the account of the token, every conversation, a message, a call
- * that needs another actor, and a revoked token.
+ * A tour of the SDK: a local service, a login with PKCE, the account of the token, every conversation, a message, a
+ * call that needs another actor, and a revoked token.
  *
  *   npm start              runs the tour
  *   npm start -- --serve   runs the tour and then serves the console of the local service
+ *
+ * Prints seven numbered steps, for example "4. Paged through 420 conversations with for await, 50 at a time", and then
+ * "All steps succeeded."
  */
 import { ActorSelfRequiredError, AuthenticationError, SupportWorkspace } from 'support-workspace-sdk'
 import { OAuthApp, scopesFor } from 'support-workspace-sdk/oauth'

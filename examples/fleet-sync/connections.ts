@@ -1,3 +1,4 @@
+// Opens the connection store of all organizations, and changes its secret.
 import { createHmac } from 'node:crypto'
 import { ConnectionStore, type ConnectionStoreOptions } from 'support-workspace-sdk/oauth'
 import type { OpenDatabase } from './open-database.ts'
@@ -19,13 +20,13 @@ export async function openConnections(
     baseUrl: settings.baseUrl,
     storage,
     secret: settings.storeSecrets,
-    // A connection whose token was revoked can then be told from one that was removed.
+    // Keeps revoked connections in the store, so that they differ from removed ones.
     keepRevoked: true,
     client: { ...client, appInfo: { name: 'fleet-sync' } },
   })
 }
 
-/** Writes down the base URL and what shows the secret in use, or throws if those of another process differ. */
+/** Saves the base URL and a mark of the secret, or throws if another process saved different ones. */
 async function checkSettings(
   database: Database,
   { baseUrl, storeSecrets }: Pick<Settings, 'baseUrl' | 'storeSecrets'>,
@@ -60,7 +61,7 @@ export async function reseal(
   await others.where('value', '<>', markOf(first)).execute()
 }
 
-/** Returns what shows that two processes have the same secret, and does not reveal it. */
+/** Returns an HMAC, which shows whether two processes have the same secret but keeps the secret hidden. */
 function markOf(secret: string): string {
   return createHmac('sha256', secret).update('fleet-sync').digest('base64url')
 }

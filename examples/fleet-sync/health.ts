@@ -1,3 +1,4 @@
+// Serves `/health`, and starts a web server for it.
 import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { serve } from '@hono/node-server'
@@ -13,7 +14,9 @@ export interface HealthParts {
   readonly queue: SyncQueue
 }
 
-/** Responds at `/health` with 503 while the database or Redis does not respond. To restart the process would not help. */
+/**
+ * Responds at `/health` with 503 while the database or Redis does not respond. Restarting the process would not help.
+ */
 export function createHealthSite({ database, queue }: HealthParts): Hono {
   return new Hono().get('/health', async (context) => {
     // BullMQ waits for a Redis that is away.

@@ -1,15 +1,18 @@
+// Queries of the replica: stored items, missing items, and the conversations to read next.
 import { sql } from 'kysely'
 import type { Claim, Position } from './organizations.ts'
 import { parts } from './replica.ts'
 import type { Database, ItemTable } from './tables.ts'
 
-/** What is known of items, by id. */
+/** The stored items of a page, by id. */
 export type Known = Map<string, Pick<ItemTable, 'hash' | 'deleted_at'>>
 
 /** Number of ids, and of unread conversations, that are loaded at a time. */
 const many = 10_000
 export const fewUnread = 50
-/** A conversation whose messages could not be read so often in a row is no longer tried in each sync pass. */
+/**
+ * After this many failures in a row, the messages of a conversation are read only once in `readAllEvery` sync passes.
+ */
 export const mostFailures = 3
 
 /** Returns the ids that were seen so far in the list that is being read. */
@@ -18,7 +21,7 @@ export async function loadSeen(database: Database, key: string): Promise<string[
   return rows.flatMap(({ ids }) => JSON.parse(ids) as string[])
 }
 
-/** Returns what is known of these items. Those of a page are loaded, because a list may have millions. */
+/** Returns the stored items with these ids. Pass the ids of one page, because a list can have millions of items. */
 export async function loadKnown(database: Database, key: string, kind: ItemTable['kind'], ids: readonly string[]) {
   const known: Known = new Map()
   const items = database.selectFrom('items').select(['id', 'hash', 'deleted_at']).where('key', '=', key)
@@ -43,8 +46,9 @@ export async function findMissing(database: Database, key: string, list: string,
 }
 
 /**
- * Returns the next conversations whose messages this sync pass has to read, in the order in which it does: those that
- * changed, and of the others, and of those that failed too often, the ones whose turn it is.
+ * Returns the next conversations whose messages this sync pass has to read, in the order of reading. These are the
+ * conversations that changed. Unchanged conversations, and those that failed too often, are added once in
+ * `readAllEvery` sync passes.
  */
 export async function nextUnread(database: Database, { key, pass }: Claim, at: Position, readAllEvery: number) {
   const hasTurn = sql<boolean>`(place + ${pass}) % ${readAllEvery} = 0`

@@ -1,4 +1,6 @@
-// npm run manage -- pause KEY | resume KEY | interval KEY SECONDS (0: that of the others) | sync KEY | erase KEY | reseal
+// Commands for one organization, and `reseal` for all tokens. `interval KEY 0` restores the default interval.
+//
+//   npm run manage -- pause KEY | resume KEY | interval KEY SECONDS | sync KEY | erase KEY | reseal
 import { openConnections, reseal } from './connections.ts'
 import { openDatabase } from './open-database.ts'
 import { leave } from './scheduler.ts'

@@ -1,3 +1,4 @@
+// The status of each organization, and the metrics for Prometheus.
 import { setTimeout } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { HealthParts } from './health.ts'
@@ -21,8 +22,9 @@ export interface Status extends OrganizationTable {
 }
 
 /**
- * An organization is late after two intervals without a complete sync pass: also one that never had one, and one whose last
- * is in the future, because the clock of the database was wrong then or is wrong now.
+ * Returns the status of each organization. An organization is late if its last complete sync pass is more than two
+ * intervals ago, or if it was added that long ago and has none. It is also late if the last sync pass is in the future,
+ * because then the database's clock was or is wrong.
  */
 export async function statusOf({ database, interval }: SiteParts): Promise<Status[]> {
   const lag = sql<number>`${clock.now(database)} - coalesce(completed_at, added_at)`.as('lag')
@@ -48,7 +50,7 @@ export function needsAttention({ state, skipped }: Status): boolean {
 
 type Family = readonly [name: string, label: string, values: Record<string, number>]
 
-/** What Prometheus reads. While the database is away, only that it is. */
+/** Returns the metrics for Prometheus. If the database does not respond, they contain only this fact. */
 export async function metrics(parts: SiteParts): Promise<string> {
   const counted = await familiesOf(parts).catch(() => undefined)
   const families: readonly Family[] = [
@@ -63,7 +65,7 @@ export async function metrics(parts: SiteParts): Promise<string> {
   return `${lines.join('\n')}\n`
 }
 
-/** What the database and Redis count. Counters keep what an erased organization has added to them. */
+/** Returns the metrics from the database and Redis. Counters include the counts of erased organizations. */
 async function familiesOf(parts: SiteParts): Promise<Family[]> {
   const all = await statusOf(parts)
   const counted = [...all, ...(await parts.database.selectFrom('erased').selectAll().execute())]

@@ -1,3 +1,4 @@
+// Opens SQLite or Postgres.
 import { writeFileSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { Kysely, PostgresDialect, SqliteDialect } from 'kysely'
@@ -29,13 +30,13 @@ export async function openDatabase(url: string): Promise<OpenDatabase> {
   throw error
 }
 
-/** Everything that waits for Postgres gives up, so that a job ends even if the connection has gone silent. */
+/** Time limits for Postgres, so that a job ends even if the connection has gone silent. */
 const timeouts = {
   connectionTimeoutMillis: 5_000,
   query_timeout: 15_000,
   statement_timeout: 10_000,
   lock_timeout: 5_000,
-  // The transaction of a worker that is stopped must not hold its locks for ever.
+  // Postgres ends the idle transaction of a stopped worker, which releases its locks.
   idle_in_transaction_session_timeout: 10_000,
   keepAlive: true,
 }
@@ -46,7 +47,8 @@ function openPostgres(url: string): OpenDatabase {
   types.setTypeParser(pg.types.builtins.INT8, Number)
   const pool = new pg.Pool({ connectionString: url, types, max: 10, ...timeouts })
   const logError = (error: Error) => log('postgres', { message: error.message })
-  // Without listeners, a lost connection ends the process: the first is for those in the pool, the second for those in use.
+  // Without listeners, a lost connection ends the process: the first is for those in the pool, the second for those in
+  // use.
   pool.on('error', logError)
   pool.on('connect', (client) => {
     client.on('error', logError)
@@ -80,7 +82,7 @@ function openSqlite(path: string): OpenDatabase {
   const dialect = new SqliteDialect({
     database: {
       prepare(text) {
-        // SQLite rolls back by itself if the disk is full. To do so again would fail, and hide the first error.
+        // SQLite has already rolled back if the disk is full. A second rollback would fail and hide the first error.
         const isRolledBack = text === 'rollback' && !sqlite.isTransaction
         const statement = sqlite.prepare(isRolledBack ? 'SELECT 1' : text)
         const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
@@ -95,7 +97,7 @@ function openSqlite(path: string): OpenDatabase {
     },
   })
   const database = new Kysely<Tables>({ dialect })
-  // A file of its own handle: a write of the store must not become part of a transaction of the replica.
+  // The store has a separate handle of the file, so that its writes stay outside of the replica's transactions.
   const storage = sqliteStorage(path)
   return {
     database,

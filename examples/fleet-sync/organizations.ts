@@ -1,20 +1,21 @@
+// The organization's row: claims, logins, due times and deletion.
 import { createHash, randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import type { Checkpoint } from 'support-workspace-sdk'
 import type { Connection } from 'support-workspace-sdk/oauth'
 import { clock, type Database, deleteRows, type OrganizationTable, timeIn } from './tables.ts'
 
-/** Where a sync pass is. */
+/** The place that a sync pass has reached. */
 export interface Position {
   /** The list that is being read, or was read last: the messages of this conversation, or '' for the conversations. */
   readonly list: string
-  /** Where in that list. */
+  /** The place to resume from in that list. */
   readonly checkpoint: Checkpoint
-  /** Items that the list did not have when it was read a moment ago. If it is without them again, they are deleted. */
+  /** Items that the last reading of the list lacked. If the next reading also lacks them, they are deleted. */
   readonly missing?: readonly string[] | undefined
   /** How often in a row the sync pass failed here. */
   readonly tries: number
-  /** What a person should know of this sync pass. */
+  /** A message about this sync pass for a person, for example which conversation was skipped. */
   readonly problem?: string | undefined
 }
 
@@ -29,7 +30,7 @@ export interface Claim {
   readonly interval: number | null
 }
 
-/** Another process has taken over the sync pass, or the organization has left. Nothing was written. */
+/** Thrown instead of writing if another process has taken over the sync pass, or the organization has left. */
 export class LostLeaseError extends Error {}
 
 /** Takes over the sync pass of an organization. Returns undefined if it is unknown, paused, or must connect again. */
@@ -48,10 +49,10 @@ export async function claim(database: Database, key: string): Promise<Claim | un
 }
 
 /**
- * Makes the row of an organization say what the connection store says of its connection: pass what the store has now. A
- * revoked login gets one notice, however many processes see it. Returns whether anything was different.
+ * Updates the row of an organization to the state of its connection in the store, which you pass. A revoked login gets
+ * one notice, even if several processes see it. Returns whether the row has changed.
  *
- * If an older state is written by a process that was slow, the next `reconcile` corrects it. So no clocks are compared.
+ * If a slow process writes an older state, the next `reconcile` corrects the row. So clocks need not be compared.
  */
 export async function mirror(
   database: Database,
@@ -78,7 +79,7 @@ export async function mirror(
         ended_at,
         due_at: now,
         queued_at: null,
-        // Whoever runs a sync pass with the old token stops.
+        // Stops a worker that runs a sync pass with the old token.
         lease: update('lease', '+', 1),
       }))
       .where('key', '=', key)
@@ -94,7 +95,7 @@ export async function mirror(
   })
 }
 
-/** What the store says of a connection, as the column `ended`. */
+/** Returns the value of the column `ended` for a connection of the store. */
 export function endOf(found: Connection | 'unreadable' | undefined): OrganizationTable['ended'] {
   if (found === undefined) return 'no token'
   if (found === 'unreadable') return found
@@ -111,9 +112,12 @@ export async function countFailure(database: Database, key: string, remedy: stri
   await again.execute()
 }
 
-/** Removes everything of an organization from the replica, except what it has counted. Its token is in the connection store. */
+/**
+ * Removes everything of an organization from the replica, except what it has counted. Its token is in the connection
+ * store.
+ */
 export async function erase(database: Database, key: string): Promise<void> {
-  // Whoever runs a sync pass stops, and nobody starts one.
+  // Stops a worker that runs a sync pass, and prevents new sync passes.
   const stop = database.updateTable('organizations').set((update) => ({ paused: 1, lease: update('lease', '+', 1) }))
   await stop.where('key', '=', key).execute()
   for (const table of ['items', 'changes'] as const) await deleteRows(database, table, sql`key = ${key}`)
@@ -130,8 +134,8 @@ export async function erase(database: Database, key: string): Promise<void> {
 }
 
 /**
- * The time when the next sync pass is due, as an expression of SQL. Each organization has its own place in the interval, so
- * that they do not all start at once.
+ * The time when the next sync pass is due, as an expression of SQL. Each organization has its own place in the
+ * interval, so that they do not all start at once.
  */
 export function nextDue(database: Database, key: string, interval: number): RawBuilder<number> {
   const wait = sql<number>`${interval} - (${clock.now(database)} - ${placeOf(key)}) % ${interval}`
@@ -143,7 +147,7 @@ export function placeOf(text: string): number {
   return createHash('sha256').update(text).digest().readUInt32BE()
 }
 
-/** Replaces what Postgres cannot store (NUL) and what UTF-8 cannot encode (half of a surrogate pair). */
+/** Replaces NUL, which Postgres rejects, and half of a surrogate pair, which UTF-8 cannot encode. */
 export function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD')
 }

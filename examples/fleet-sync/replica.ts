@@ -1,3 +1,4 @@
+// Writes the items and changes of a sync pass.
 import { createHash, randomUUID } from 'node:crypto'
 import type { RawBuilder } from 'kysely'
 import { type Claim, LostLeaseError, type Position, placeOf } from './organizations.ts'
@@ -21,7 +22,7 @@ export interface NewItem extends Pick<ItemTable, 'id' | 'hash' | 'data'> {
   readonly change: 'created' | 'updated' | 'restored'
 }
 
-/** What becomes of the organization's row. */
+/** The new values of the organization's row. */
 export interface Progress {
   /** Null at the end of a sync pass. */
   readonly position: Position | null
@@ -32,12 +33,15 @@ export interface Progress {
   readonly refused: number
 }
 
-/** Parameters of a statement are limited, and the time to bind them grows with the square of their number in SQLite. */
+/**
+ * Rows in a statement. Parameters are limited, and in SQLite binding takes time that grows with the square of their
+ * number.
+ */
 const most = 100
 
 /**
- * Writes a step and the position after it in one transaction, and so with all of its changes or with none. A step without
- * changes is a single statement.
+ * Writes a step and the position after it in one transaction, so the database has all of the changes or none. A step
+ * without changes is a single statement.
  *
  * @throws LostLeaseError if another process has taken over
  */

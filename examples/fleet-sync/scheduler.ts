@@ -1,3 +1,4 @@
+// Adds jobs for organizations that are due, notices logins, and erases old data.
 import { setTimeout } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { type ConnectionStore, ConnectionStoreError } from 'support-workspace-sdk/oauth'
@@ -17,15 +18,15 @@ export interface SchedulerParts extends StoreParts, Pick<Settings, 'interval' | 
   readonly queue: SyncQueue
 }
 
-/** An organization whose job was added so long ago may have lost it, with a Redis that kept nothing. In milliseconds. */
+/** After this time, the scheduler checks whether Redis has lost the job of an organization, in milliseconds. */
 const patience = 20_000
 const most = 500
-/** So many slices of a first sync go before the sync passes of others. */
+/** Number of slices of a first sync that go before the sync passes of other organizations. */
 const firstSlices = 6
-/** So many organizations may lose their tokens in a minute. */
+/** Number of organizations that can lose their tokens in a minute before they count as `doubtful`. */
 const few = 5
 
-/** Adds jobs until `signal` aborts. Several processes can run this. Nothing that fails ends it. */
+/** Adds jobs until `signal` aborts, and goes on after failures. Several processes can run this. */
 export async function runScheduler(parts: SchedulerParts, signal: AbortSignal, onFailure: () => void) {
   const every = (milliseconds: number, name: string, run: () => Promise<unknown>) => async () => {
     while (!signal.aborted) {
@@ -48,7 +49,7 @@ export async function runScheduler(parts: SchedulerParts, signal: AbortSignal, o
 /** Adds a job for each organization that is due. Returns how many, and how many had lost their job. */
 export async function schedule({ database, queue, interval }: Omit<SchedulerParts, 'store' | 'retention'>) {
   const now = clock.now(database)
-  // Nothing is due so late. The clock of the database was wrong, and somebody has set it right.
+  // A row that is due later than this was written while the database's clock was wrong. It counts as due now.
   const never = timeIn(database, sql`coalesce(interval, ${interval}) + ${longestWait}`)
   const due = database
     .selectFrom('organizations')
@@ -84,9 +85,9 @@ export async function schedule({ database, queue, interval }: Omit<SchedulerPart
 }
 
 /**
- * Compares all connections with the rows of the organizations, and writes only what differs: logins, revocations, tokens
- * without a row and rows without a token. If more than a few organizations have lost their token, the storage itself may be
- * the wrong one: they are `doubtful` first, and stopped the next time.
+ * Compares all connections with the rows of the organizations, and updates the rows that differ: new logins,
+ * revocations, missing rows and missing tokens. If more than a few organizations have lost their token, the storage
+ * itself might be the wrong one. So these organizations are `doubtful` first, and stopped the next time.
  */
 export async function reconcile({ database, store }: StoreParts, doubtful = new Set<string>()): Promise<number> {
   const rows = await database.selectFrom('organizations').select(['key', 'login', 'ended']).execute()
@@ -113,7 +114,7 @@ export async function reconcile({ database, store }: StoreParts, doubtful = new 
   return changed
 }
 
-/** Makes the row of an organization say what the store says now. Call it after each login. */
+/** Updates the row of an organization from the connection store. Call it after each login. */
 export async function mirrorOne(database: Database, store: ConnectionStore, key: string): Promise<boolean> {
   const found = await store.get(key).catch((error) => {
     if (error instanceof ConnectionStoreError && error.reason !== 'storage_failed') return 'unreadable' as const
@@ -124,7 +125,7 @@ export async function mirrorOne(database: Database, store: ConnectionStore, key:
   return isChanged
 }
 
-/** Erases what has been kept for long enough: changes, what the service has deleted, and organizations that have left. */
+/** Erases changes, deleted items and organizations that have left, once they are older than `retention`. */
 export async function prune({ database, store, retention }: Omit<SchedulerParts, 'queue' | 'interval'>) {
   const before = timeIn(database, -retention)
   const left = database.selectFrom('organizations').select('key').where('ended_at', '<', before)

@@ -1,3 +1,5 @@
+// Reads the settings from environment variables.
+
 /** What every process reads from the environment. */
 export interface Settings {
   readonly baseUrl: string
@@ -5,9 +7,9 @@ export interface Settings {
   readonly redisUrl: string
   /** A `postgres://` URL, or the path of a SQLite file. */
   readonly databaseUrl: string
-  /** Encrypt the stored tokens: the first those that are written, and each of them decrypts. At least 32 characters. */
+  /** Secrets for the stored tokens: the first encrypts, and each of them can decrypt. At least 32 characters each. */
   readonly storeSecrets: readonly [string, ...string[]]
-  /** Time between two sync passes of an organization that has no interval of its own, in milliseconds. */
+  /** Default time between two sync passes of an organization, in milliseconds. */
   readonly interval: number
   /** Longest time that a job keeps its slot, in milliseconds. Then it goes to the back of the queue. */
   readonly slice: number
@@ -21,7 +23,7 @@ export interface Settings {
   readonly addNotes: boolean
   /** Number of worker processes that the supervisor keeps running. */
   readonly workers: number
-  /** Address of this machine at which the page is served. It asks nobody for a password. */
+  /** Address of this machine at which the page is served. The page has no login. */
   readonly host: string
   readonly port: number
   /** Port at which a worker process on its own serves `/health`. */

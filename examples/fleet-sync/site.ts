@@ -1,3 +1,4 @@
+// The page with the state of all organizations.
 import { Hono } from 'hono'
 import { html } from 'hono/html'
 import { secureHeaders } from 'hono/secure-headers'
@@ -5,7 +6,7 @@ import { createHealthSite } from './health.ts'
 import { messageOf } from './log.ts'
 import { metrics, needsAttention, type SiteParts, type Status, statusOf } from './metrics.ts'
 
-/** An address, which no attacker can make a name of. */
+/** An IP address or localhost. Attackers cannot use these for DNS rebinding, which needs a domain. */
 const address = /^(localhost|\[.*\]|\d+(\.\d+){3})$/
 
 /** The organizations at `/`, Prometheus metrics at `/metrics`, and `/health`. All of it can only be read. */

@@ -10,7 +10,10 @@
  *   DATABASE_URL    a postgres:// URL, or the path of a SQLite file
  *   ACCESS_TOKENS   tokens to connect, separated by spaces. In your app, the login saves them: see README.md.
  *
- * Optional: WORKERS (2 processes), HOST (127.0.0.1), PORT (3000), and those of settings.ts.
+ * Optional: WORKERS (2 processes), HOST (127.0.0.1), PORT (3000), and the variables in settings.ts. It prints:
+ *
+ *   The local service runs at http://127.0.0.1:40011.
+ *   Open http://127.0.0.1:3000. Ctrl-C ends all processes.
  */
 import { fork, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -40,7 +43,7 @@ const { signal } = shutdown
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => shutdown.abort(new Error(name)))
 
 await run().catch((error) => {
-  // Ctrl-C while it waits for what it needs is no mistake.
+  // Ctrl-C during the start is a normal end.
   if (signal.aborted) return
   log('ended', { message: messageOf(error) })
   process.exitCode = 1
@@ -68,7 +71,7 @@ async function run(): Promise<void> {
 
   await Promise.all(workers)
   site.close()
-  // The scheduler may be waiting for a Redis that is away. What it did not add, it adds next time.
+  // The scheduler might be waiting for a Redis that does not respond. The next start adds the jobs that are missing.
   redis.disconnect()
   await close()
 }
@@ -87,7 +90,7 @@ async function superviseWorker(): Promise<void> {
   }
 }
 
-/** Starts a Redis that keeps nothing: everything in it can be built again from the database. */
+/** Starts a Redis without a disk, because the database can replace all of its data. */
 function startRedis(folder: string): string {
   const path = join(folder, 'redis.sock')
   const options = ['--port', '0', '--unixsocket', path, '--save', '', '--dir', folder]

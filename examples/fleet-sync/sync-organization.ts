@@ -1,3 +1,4 @@
+// Runs a slice of a sync pass.
 import {
   type Checkpoint,
   isSupportWorkspaceError,
@@ -20,24 +21,33 @@ export interface SyncOptions extends Partial<Pick<Settings, 'interval' | 'slice'
   readonly key: string
   /** Aborted when the process is shutting down. */
   readonly signal?: AbortSignal | undefined
-  /** The requests so far, which the caller counts. They are added to the organization's row. */
+  /**
+   * Numbers of requests and of 429s since the last save, which the caller counts. They are added to the organization's
+   * row.
+   */
   readonly traffic?: { requests: number; refused: number }
 }
 
-/** `done`: the sync pass is complete. `more`: it goes on with the next call. `gone`: there is nothing to sync. */
+/**
+ * State after a slice. `done`: the sync pass is complete. With `more`, the next call continues the sync pass. With
+ * `gone`, the organization is unknown, paused or disconnected, or another process has taken over.
+ */
 export type SyncResult = 'done' | 'more' | 'gone'
 
 const limit = 100
 const start: Checkpoint = { cursor: null, done: false }
 const end: Checkpoint = { cursor: null, done: true }
-/** The longest wait, in milliseconds: a mistake in a `Retry-After` could stop an organization for years. */
+/**
+ * The longest wait, in milliseconds. Without this limit, a mistaken `Retry-After` could stop an organization for years.
+ */
 export const longestWait = 3_600_000
-/** The longest id, in UTF-16 code units. A longer one might fit neither a URL nor an index of Postgres. */
+/** The longest id, in UTF-16 code units. A longer id might exceed the limit of a URL or of an index of Postgres. */
 const longestId = 200
 
 /**
- * Runs the next slice of an organization's sync pass: the list of conversations, then the messages of those that changed. What a
- * response changes is stored together with the position after it, so whoever continues loses and doubles nothing.
+ * Runs the next slice of an organization's sync pass: the list of conversations, then the messages of those that
+ * changed. One transaction stores the changes of a response and the position after it. So the next worker continues
+ * there, and every change is stored once.
  *
  * After an error of the SDK, the organization is due again at a suitable time. After any other error, such as a lost
  * database, call this again.
@@ -68,8 +78,9 @@ class SyncPass {
   #position: Position
   /** The ids that this slice has seen in the list that is being read. */
   #seen = new Set<string>()
-  /** Those of them that are not saved yet, and whether others are: of now, or of earlier slices. */
+  /** The ids in `#seen` that are still to be saved. */
   #unsaved: string[] = []
+  /** Whether the database already has ids of this reading, from this slice or an earlier one. */
   #hasSaved = false
   constructor(options: SyncOptions, claimed: Claim) {
     this.#options = options
@@ -119,8 +130,8 @@ class SyncPass {
   }
 
   /**
-   * Reads the messages of a conversation. If that fails while the service works otherwise, the conversation is put aside for
-   * the next sync pass, and the others go on.
+   * Reads the messages of a conversation. If that fails while the service works otherwise, the conversation is put
+   * aside for the next sync pass, and the others go on.
    */
   async #readOrPutAside(id: string, isStale: boolean): Promise<void> {
     try {
@@ -139,8 +150,8 @@ class SyncPass {
   }
 
   /**
-   * Reads the rest of a list. What it does not contain is looked for in a second reading, because a list that changes while
-   * it is read page by page can skip an item. What neither contains is deleted.
+   * Reads the rest of a list. If stored items are missing, reads the list a second time, because a list that changes
+   * while it is read page by page can skip an item. Items that both readings lack are deleted.
    */
   async #read(list: string, read?: Step['read']): Promise<void> {
     const { database, key } = this.#options
@@ -183,7 +194,10 @@ class SyncPass {
     }
   }
 
-  /** Returns what is new or different on a page. What cannot be stored is skipped, and the organization's row says so. */
+  /**
+   * Returns the items of a page that are new or different. Skips items that cannot be stored, and notes the problem in
+   * the organization's row.
+   */
   #differences(data: readonly object[], known: Known): NewItem[] {
     const items = new Map<string, NewItem>()
     for (const item of data) {
@@ -237,7 +251,7 @@ class SyncPass {
   }
 }
 
-/** Returns the id of an item, or nothing: the service may send something else than its documents say. */
+/** Returns the id of an item in a list, or an empty list if the service sends an unusual id. */
 function usableId(item: unknown): string[] {
   const id = (item as { readonly id?: unknown } | null)?.id
   if (typeof id !== 'string' || id === '' || id.length > longestId || id === '.' || id === '..') return []

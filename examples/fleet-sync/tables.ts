@@ -1,7 +1,10 @@
+// The tables of the database, its clock and its migrations.
 import { type Kysely, PostgresAdapter, type RawBuilder, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
-/** The replica of every organization and its sync. Times are milliseconds since the Unix epoch, on the database's clock. */
+/**
+ * The replica of every organization and its sync. Times are milliseconds since the Unix epoch, on the database's clock.
+ */
 export interface Tables {
   organizations: OrganizationTable
   items: ItemTable
@@ -17,8 +20,8 @@ export type Database = Kysely<Tables>
 
 /**
  * The time as an expression of SQL. Times are written and compared only in the database, because the clocks of machines
- * differ: between processes travel durations. `now()` of Postgres would stand still in a transaction. The SELECT lets each
- * statement ask once, and so use an index. Tests replace `now`.
+ * differ. Processes pass each other durations instead. In Postgres, `now()` is the same during a transaction, so it is
+ * not used. With the SELECT, each statement asks for the time once and can use an index. Tests replace `now`.
  */
 export const clock = {
   now: (database: Database): RawBuilder<number> =>
@@ -83,7 +86,7 @@ export interface ItemTable {
   /** How often in a row the messages of a conversation could not be read, and why. */
   failures: number
   problem: string | null
-  /** Decides in which sync passes the messages of a conversation are read that did not change: see `placeOf`. */
+  /** Decides in which sync passes the messages of an unchanged conversation are read: see `placeOf`. */
   place: number
 }
 
@@ -117,10 +120,10 @@ export interface FailureTable {
   count: number
 }
 
-/** What each erased organization had counted, so that the counters of all do not fall. */
+/** The counts of each erased organization, so that the counters of the fleet never fall. */
 export type ErasedTable = Pick<OrganizationTable, 'sweeps' | 'requests' | 'refused'>
 
-/** What every process must be able to read: see `openConnections`. */
+/** Settings that all processes must share: see `openConnections`. */
 export interface SettingTable {
   name: 'BASE_URL' | 'STORE_SECRET'
   value: string

@@ -1,4 +1,4 @@
-// A worker process. Start as many as you like, on as many machines as can reach Redis and the database.
+// A worker process. You can start several, on all machines that can reach Redis and the database.
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { type Job, Worker } from 'bullmq'
@@ -49,9 +49,9 @@ export async function runWorker(settings: Settings): Promise<void> {
       return result
     } catch (error) {
       if (signal.aborted) return 'interrupted'
-      // A lost database, for example. The job fails, and the scheduler adds another.
+      // The database is down, for example. The job fails, and the scheduler adds another.
       if (!isSupportWorkspaceError(error)) throw error
-      // The service only wants it to be slower, which `traffic` counts.
+      // A 429 only slows the sync pass down, and `traffic` counts it.
       if (error instanceof RateLimitError) return 'paced'
       log('failed', { organization: key, remedy: error.remedy, message: error.message })
       await countFailure(database, key, error.remedy)
@@ -68,7 +68,7 @@ export async function runWorker(settings: Settings): Promise<void> {
     // Another worker takes over the jobs of one that was killed, once their locks have expired.
     lockDuration: 15_000,
     stalledInterval: 5_000,
-    // The scheduler adds a job again that many workers in turn were killed with.
+    // If several workers in turn were killed during a job, the scheduler adds the job again.
     maxStalledCount: 100,
   })
   worker.on('error', (error) => log('worker', { message: error.message }))

@@ -3,7 +3,8 @@
  *
  *   npm run example:login-server      starts it with a local sandbox
  *
- * To use the real service, set these variables and register `<PUBLIC_URL>/login/callback` as a redirect URI of your app:
+ * To use the real service, set these variables and register `<PUBLIC_URL>/login/callback` as a redirect URI of your
+ * app:
  *
  *   BASE_URL        base URL of the service, for example https://api.supportwire.app
  *   CLIENT_ID       client id of your app
@@ -42,7 +43,7 @@ export async function startLoginServer({ port, sandbox }: LoginServerOptions): P
 }
 
 function sandboxSettings({ url, app: { clientId, clientSecret } }: Sandbox) {
-  // A new secret at each start ends all sessions. That is acceptable only with a local service.
+  // A new secret at each start ends all sessions, which is acceptable only with a local service.
   return { baseUrl: url, clientId, clientSecret, secret: randomBytes(32).toString('base64') }
 }
 

@@ -5,8 +5,9 @@ const lineElements = new Set(['br', 'div', 'li', 'tr', 'h1', 'h2', 'h3', 'h4', '
 const hiddenElements = new Set(['script', 'style', 'title'])
 
 /**
- * Returns the text of a message's HTML, in time proportional to its length. The tokenizer keeps no stack of open
- * elements, so deep nesting costs nothing. The result is not safe as HTML: escape it before you put it into a page.
+ * Returns the text of a message's HTML, in time proportional to its length. The tokenizer works without a stack of open
+ * elements, so deeply nested HTML is as fast as flat HTML. Escape the result before you put it into a page, because it
+ * can contain `<` and `&`.
  */
 export function toText(bodyHtml: string): string {
   const parts: string[] = []

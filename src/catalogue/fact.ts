@@ -1,6 +1,6 @@
 import type { Evidence } from '../core/index.ts'
 
-/** Where a fact is written. */
+/** The place where a fact is written. */
 export interface Source {
   /** The document, for example `SupportWire API reference`. */
   readonly title: string
@@ -10,11 +10,11 @@ export interface Source {
   readonly date: string
 }
 
-/** How a fact is known, and where it comes from. */
+/** The evidence and the sources of a fact. */
 export interface Fact {
   /** `specification`, `reference` or `inferred`. Calls to the service never change it. */
   readonly evidence: Evidence
-  /** Where it is written or, if it is inferred, what it is inferred from. */
+  /** The places where the fact is written. For an inferred fact, the places that it is inferred from. */
   readonly sources: readonly Source[]
 }
 
@@ -24,7 +24,7 @@ export interface Statement extends Fact {
   readonly text: string
 }
 
-/** What calls to the live service have shown, from the files of `probe` and of the recorder. */
+/** Calls to the live service that have shown a fact, from the files of `probe` and of the recorder. */
 export interface Observation {
   /** Number of calls that showed it. */
   readonly calls: number
@@ -34,7 +34,7 @@ export interface Observation {
   readonly last: string
 }
 
-/** The day on which the documents were read. They carry no date of their own. */
+/** The day on which the documents were read, because the documents have no date. */
 const date = '2026-11-21'
 
 const titles = {
@@ -59,19 +59,21 @@ export function guide(page: string): Source {
   return { title: titles.guides, section: page, date }
 }
 
-/** A tool of the vendor's MCP server. Each maps to an operation of the REST API, whose path and fields are not printed. */
+/**
+ * A tool of the vendor's MCP server. Each maps to an operation of the REST API, whose path and fields are not printed.
+ */
 export function mcpTool(name: string): Source {
   return { title: titles.mcp, section: `tool \`${name}\``, date }
 }
 
-/** Returns what a source tells about the REST API: the MCP server tells nothing about it for certain. */
+/** Returns the evidence that a source gives for the REST API. A fact from the MCP server is only inferred. */
 export function factFrom(source: Source): Fact {
   const { title } = source
   const evidence = title === titles.specification ? 'specification' : title === titles.mcp ? 'inferred' : 'reference'
   return { evidence, sources: [source] }
 }
 
-/** A fact that a document tells. With several sources, the first one says how it is known. */
+/** A fact that is written in a document. With several sources, the first one decides the evidence. */
 export function fact(text: string, source: Source, ...more: Source[]): Statement {
   const { evidence, sources } = factFrom(source)
   return { text, evidence, sources: [...sources, ...more] }

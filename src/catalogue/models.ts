@@ -9,8 +9,8 @@ import { observed } from './observed.ts'
 export type ModelName = keyof typeof resources | keyof typeof bodies | keyof typeof envelopes
 
 /**
- * What is known of each JSON object that the service returns or takes, by name: its fields, and for each of them how its
- * name and type, its meaning, and null or absence are known. Frozen plain data.
+ * The JSON objects that the service returns or takes, by name, as frozen plain data. Each field has the evidence of its
+ * name and type, its meaning, and whether it can be null or absent.
  *
  * @example
  * const { status } = models.conversation.fields

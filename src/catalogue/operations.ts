@@ -9,7 +9,7 @@ import { unnamed } from './operations/unnamed.ts'
 
 const { me, ...ofOrganization } = organizationOperations
 
-/** In the order of the documentation. */
+/** The operations in the order of the documentation. */
 const entries: Readonly<Record<OperationId, Entry>> = {
   me,
   ...conversationOperations,
@@ -19,8 +19,8 @@ const entries: Readonly<Record<OperationId, Entry>> = {
 }
 
 /**
- * What is known of each operation, by its id: scope, actor, how it is known and from where, and whether it can be repeated.
- * Frozen plain data.
+ * The facts about each operation, by its id, as frozen plain data: scope, actor, evidence, sources, and whether it can
+ * be repeated.
  *
  * @example
  * const guesses = Object.values(operations).filter(({ evidence }) => evidence === 'inferred')

@@ -4,7 +4,7 @@ import { ofService } from './topics/service.ts'
 import type { Topic } from './topics/topic.ts'
 
 /**
- * What is known beyond operations and fields: paging, errors, tokens and so on, with what no source tells. Frozen plain
- * data.
+ * Facts about paging, errors, tokens and other subjects besides operations and fields, as frozen plain data. Each topic
+ * also lists its open questions.
  */
 export const topics: readonly Topic[] = /* @__PURE__ */ frozen([...ofService, ...ofResources])

@@ -1,4 +1,4 @@
-/** What no document tells about the service and calls can show: each trait, as the question that it answers. */
+/** Undocumented traits of the service that calls can show, each with the question that it answers. */
 export const traits = {
   'conversations.get.path': 'Does GET /conversations/{id} exist?',
   'notes.list.path': 'Does GET /conversations/{id}/notes exist?',

@@ -34,13 +34,15 @@ import { Tasks } from './resources/tasks.ts'
 
 /** A client returned by `SupportWorkspace.connect`, with the actor and identity of its token. */
 export type ConnectedWorkspace<A extends Actor = Actor> = SupportWorkspace<A> & {
+  /** The actor of the token, from `/me`. */
   readonly actor: A
+  /** The response of `/me`. */
   readonly identity: Me
 }
 
 /**
- * Requires the `actor` option for a client of one actor. Otherwise the compiler would infer the actor from where the client
- * is used.
+ * Requires the `actor` option for a client of one actor. Otherwise the compiler would infer the actor from where the
+ * client is used.
  */
 type NamedActor<A extends Actor> = [Actor] extends [A] ? unknown : { readonly actor: A }
 
@@ -75,9 +77,9 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   readonly members!: Members<A>
   /** Reads and updates the organization and its settings. */
   readonly organization!: OrganizationResource<A>
-  /** Experimental: the paths are inferred. */
+  /** Lists, creates, updates and deletes tasks. Experimental: paths and fields are inferred. */
   readonly tasks!: Tasks<A>
-  /** Experimental: the paths are inferred. */
+  /** Lists, creates, updates and deletes segments. Experimental: paths and fields are inferred. */
   readonly segments!: Segments<A>
 
   /** @throws InvalidArgumentError if an option is invalid. */
@@ -121,8 +123,8 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   }
 
   /**
-   * Returns a client with other options for the same token, for example a longer `timeout` for an export. It shares the rate
-   * limiter, unless you pass another one. Options that are not given stay as they are.
+   * Returns a client with other options for the same token, for example a longer `timeout` for an export. Both clients
+   * share the rate limiter, unless you pass another one. Other options keep their values.
    *
    * @example
    * const patient = workspace.withOptions({ timeout: 60_000, maxRetries: 5 })
@@ -150,7 +152,8 @@ export class SupportWorkspace<out A extends Actor = Actor> {
    */
   call<const Definition extends Operation>(
     this: Definition extends { readonly actor: 'self' } ? SelfOnly<A, SupportWorkspace> : SupportWorkspace,
-    // Inferred from the known properties only, so that an object literal with a misspelled one does not compile.
+    // Inferred from the known properties only, so that an object literal with a misspelled property causes a compiler
+    // error.
     operation: Operation & { readonly [Name in keyof Definition & keyof Operation]?: Definition[Name] },
     ...args: CallArguments<Definition>
   ): ResultOf<Definition>
@@ -163,7 +166,8 @@ export class SupportWorkspace<out A extends Actor = Actor> {
 
   /**
    * Sends a request to a path below the base URL and returns the JSON body. Use it for one-off calls without a
-   * definition. Pass ids in `input.path` rather than in the path, which identifies the call in errors and hooks.
+   * definition. `path` appears in errors and hook events, so keep ids out of it: `request('GET', '/tags/{id}', { path:
+   * { id } })`.
    *
    * @example
    * const tags = await workspace.request('GET', '/api/oauth/v1/tags', { query: { limit: 5 } })
@@ -171,7 +175,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
    * @throws InvalidArgumentError if the path is not a plain path below the base URL.
    */
   request(method: Method, path: `/${string}`, input: OperationInput = {}, options?: CallOptions): Call<unknown> {
-    // JavaScript may pass anything.
+    // JavaScript can pass anything.
     const id = [method, path].filter((part) => typeof part === 'string').join(' ')
     const operation: Operation = { id, method, path, envelope: 'any' }
     return callOperation(coreOf(this), operation, input, options)
@@ -206,7 +210,10 @@ function equip(workspace: SupportWorkspace, core: Core, identity: Me | undefined
   })
 }
 
-/** Returns a copy of a client with other options. It has the class and the fields of the client, whose constructor may differ. */
+/**
+ * Returns a copy of a client with other options. The copy keeps the class and the fields of the client, without calling
+ * the constructor of a subclass.
+ */
 function derive<Client extends SupportWorkspace>(
   workspace: Client,
   options: ClientOptions,

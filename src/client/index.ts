@@ -1,4 +1,4 @@
-// What the folders above use of the client. Applications see `src/index.ts`.
+// The names that other folders import from the client. `src/index.ts` has the public names.
 
 export { SupportWorkspace } from './client.ts'
 export { schemas } from './lazy-schemas.ts'

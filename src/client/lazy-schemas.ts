@@ -9,8 +9,8 @@ type Schemas = typeof all
 let loaded: Loaded | undefined
 
 /**
- * Returns a schema that is loaded when one first validates: the first validation is asynchronous, later ones are
- * synchronous. Most reads need no schema, and a login needs none. Values are returned as they are.
+ * Returns a schema that is loaded by the first validation, because most programs only read and log in, which needs no
+ * schema. The first validation is asynchronous, and later ones are synchronous. Values are returned unchanged.
  */
 export function lazySchema<Name extends keyof Schemas>(name: Name): Schemas[Name] {
   const validate = (value: unknown) =>

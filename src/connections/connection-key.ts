@@ -3,10 +3,13 @@ import { InvalidArgumentError } from '../shared/errors/index.ts'
 
 /** The ids that identify a connection. */
 export interface ConnectionKeyParts {
+  /** Who the token acts as. */
   readonly actor: 'app' | 'self'
+  /** Id of the app, from `/me`. */
   readonly application: string
+  /** Id of the organization, from `/me`. */
   readonly organization: string
-  /** Only for `self`. */
+  /** Id of the user. Only for `self`. */
   readonly user?: string | undefined
 }
 
@@ -49,9 +52,9 @@ export function checkConnectionKey(key: unknown): asserts key is string {
 }
 
 /**
- * Encodes a URL or id for a storage key: lower-case letters, digits, `-` and the characters of `keep` stay, and every other
- * byte becomes `=` and two hexadecimal digits. The encoding is unique and contains nothing that a storage changes: no
- * upper case (case-insensitive file systems), separators, `?` or wildcards.
+ * Encodes a URL or id for a storage key. Lower-case letters, digits, `-` and the characters of `keep` stay, and every
+ * other byte becomes `=` and two hexadecimal digits. The encoding is unique. A storage keeps it unchanged, because it
+ * is free of upper case (which case-insensitive file systems ignore), separators, `?` and wildcards.
  */
 export function encode(text: string, keep = ''): string {
   const plain = `abcdefghijklmnopqrstuvwxyz0123456789-${keep}`
@@ -61,9 +64,12 @@ export function encode(text: string, keep = ''): string {
   }).join('')
 }
 
-/** Three parts of this length, the actor and the dots stay below the 255 bytes that file systems allow for a name. */
+/**
+ * Longest encoded id. Three ids of this length, the actor and the dots stay below the 255 bytes that file systems allow
+ * for a name.
+ */
 const maxPartLength = 80
-/** An encoded id never starts with `==`, so it cannot be mistaken for a digest. */
+/** Marks a digest, because an encoded id never starts with `==`. */
 const digestPattern = /^==[0-9a-f]{64}$/
 
 /** Returns an id as part of a key: encoded, or its SHA-256 digest if the encoded id is too long. */

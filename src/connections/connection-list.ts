@@ -14,8 +14,9 @@ export interface ConnectionList {
 }
 
 /**
- * The connections of a store. Await it for all of them, oldest first, or iterate it for one after the other, in no
- * particular order and with only a few in memory. Nothing is read until then, and each iteration reads again.
+ * The connections of a store. Await it for a list of all connections, oldest first. Iterate it for one connection after
+ * the other, in any order and with only a few in memory. The storage is read when you await or iterate, and again for
+ * each iteration.
  */
 export class ConnectionListing implements Promise<ConnectionList>, AsyncIterable<Connection> {
   readonly #read: () => AsyncIterable<Found>

@@ -9,15 +9,15 @@ import type { Connection } from './connection.ts'
 /**
  * Why an operation of the connection store failed:
  *
- * - `not_connected`: there is no such connection: it never existed, was removed, or its token was revoked. Log in again.
- * - `me_failed`: the call of `/me`, which identifies a new token, failed; see `cause`.
- * - `identity_incomplete`: `/me` does not name application, organization, actor or, for `self`, the user.
+ * - `not_connected`: the connection never existed, was removed, or its token was revoked. Log in again.
+ * - `me_failed`: the call of `/me`, which identifies a new token, failed. See `cause`.
+ * - `identity_incomplete`: the response of `/me` lacks application, organization, actor or, for `self`, the user.
  * - `identity_mismatch`: `/me` names another application than `clientId`, or another connection than the one to verify.
- * - `storage_failed`: the storage threw or returned an error; `cause` is a copy of it. Or it returned an invalid value or
- *   refused every write, which no retry mends: the remedy is `fix`.
- * - `secret_unknown`: the entry is sealed with a secret that was not passed to the store.
- * - `entry_damaged`: the entry is not one that this package wrote under the key, or is not sealed although the store has a
- *   secret.
+ * - `storage_failed`: the storage threw or returned an error, of which `cause` is a copy. If the storage returned an
+ *   invalid value or refused every write, the remedy is `fix`, because a retry would fail again.
+ * - `secret_unknown`: the entry was encrypted with a secret that the store lacks.
+ * - `entry_damaged`: the entry under the key was changed, or written by another program. If the store has a secret,
+ *   this is also the reason for an unencrypted entry.
  */
 export type ConnectionStoreErrorReason =
   | 'not_connected'
@@ -29,7 +29,9 @@ export type ConnectionStoreErrorReason =
   | 'entry_damaged'
 
 interface ConnectionStoreErrorDetails extends ErrorDetails {
+  /** Why the operation failed. */
   readonly reason: ConnectionStoreErrorReason
+  /** The key of the connection, if known. */
   readonly key?: string | undefined
 }
 
@@ -40,11 +42,11 @@ interface ConnectionStoreErrorDetails extends ErrorDetails {
 export class ConnectionStoreError extends SupportWorkspaceError {
   static override readonly kind: string = 'ConnectionStoreError'
 
-  /** Why, from a closed list. */
+  /** Why the operation failed. */
   readonly reason: ConnectionStoreErrorReason
   /** The key of the connection. Undefined if `/me` has not identified it yet, or if the error concerns all of them. */
   readonly key: string | undefined
-  /** The operation was not sent to the service, so it can be called again. (`save` calls `/me`, which changes nothing.) */
+  /** `not-sent`, so the operation can be called again. (`save` calls `/me`, which is a read.) */
   readonly outcome: 'not-sent' = 'not-sent'
 
   constructor(message: string, details: ConnectionStoreErrorDetails) {
@@ -66,21 +68,23 @@ const remedies: Readonly<Record<ConnectionStoreErrorReason, Remedy>> = {
   entry_damaged: 'fix',
 }
 
+/** The constructor arguments of a `ConnectionNotSavedError`, besides the message. */
 interface ConnectionNotSavedDetails extends ConnectionStoreErrorDetails {
+  /** Saves the token again. */
   readonly retry: () => Promise<Connection>
 }
 
 /**
- * A new token could not be saved. The token is not lost: `retry` holds it, without revealing it in any printed form. An
- * earlier connection is unchanged.
+ * A new token could not be saved. Call `retry` to save it again: the error keeps the token, but reveals it in no
+ * printed form. An earlier connection is unchanged.
  */
 export class ConnectionNotSavedError extends ConnectionStoreError {
   static override readonly kind: string = 'ConnectionNotSavedError'
 
   /**
-   * Saves the token again, and returns the connection. Calls `/me` only if it has not succeeded yet. If a newer login of
-   * the connection has been saved since the first attempt, keeps and returns that one. Rejects with a new
-   * `ConnectionNotSavedError`, which can be retried in turn.
+   * Saves the token again, and returns the connection. Calls `/me` only if it has not succeeded yet. If a newer login
+   * of the connection has been saved since the first attempt, keeps and returns the newer login. Rejects with a new
+   * `ConnectionNotSavedError`, which has a `retry` too.
    */
   declare readonly retry: () => Promise<Connection>
 

@@ -1,5 +1,5 @@
-// src/connections is the connection store: it keeps the tokens of logins and creates clients from them. The logins
-// export it.
+// src/connections is the connection store, which keeps the tokens of logins and creates clients from them.
+// `support-workspace-sdk/oauth` exports it.
 
 import { SupportWorkspace } from '../client/index.ts'
 import { type AccessTokenSource, inner, joinHooks, traced } from '../core/index.ts'
@@ -34,7 +34,7 @@ import { type ConnectionRecord, type Found, recordIn, requireRecord, requireToke
 import type { Change } from './records.ts'
 import { type ConnectionStoreOptions, readStoreSettings, type StoreSettings } from './store-options.ts'
 
-/** A token that is being saved. Only closures hold it, so that no error can reveal it. */
+/** A token that is being saved. Only closures hold it, so that errors cannot reveal it. */
 interface Save {
   readonly accessToken: string
   readonly grantedScopes: readonly string[] | undefined
@@ -54,11 +54,11 @@ interface Save {
 const parallelReseals = 16
 
 /**
- * Keeps the access tokens of logins by what they are bound to (application, organization, actor and, for `self`, user;
- * see [specification](docs/service.md#actors)), and creates clients that use them. A new login replaces the token of
- * its connection. A token that the service revokes is removed.
+ * Stores one access token for each connection (app, organization, actor and, for `self`, user; see
+ * [specification](docs/service.md#actors)), and creates clients that use it. A new login replaces the token of its
+ * connection. A token that the service has revoked is removed.
  *
- * Use one store per service in each process. It keeps no token itself, except in its default storage.
+ * Use one store per service in each process. The tokens are only in the `storage`, which by default is in memory.
  *
  * @example
  * const store = new ConnectionStore({ baseUrl, storage, secret })
@@ -82,11 +82,11 @@ export class ConnectionStore {
    * Calls `/me` to identify the token, and saves it in place of the previous token of its connection.
    *
    * A new login replaces the token and the scopes of its connection. Request every scope that your app needs in each
-   * login: a login with fewer scopes drops those that an earlier one was granted.
+   * login, because a login with fewer scopes drops the scopes of an earlier login.
    *
-   * @throws ConnectionNotSavedError when `/me` or the storage fails. The token is not lost: call `retry()`.
-   * @throws InvalidArgumentError when the token or an option is invalid, or the token is of another service or app. Nothing
-   * is sent then.
+   * @throws ConnectionNotSavedError when `/me` or the storage fails. The error keeps the token: call `retry()`.
+   * @throws InvalidArgumentError before a request is sent, when the token or an option is invalid, or the token is of
+   * another service or app.
    */
   save(token: AccessToken | string, options: SaveOptions = {}): Promise<Connection> {
     return traced(async () => {
@@ -118,8 +118,8 @@ export class ConnectionStore {
   }
 
   /**
-   * Lists the connections of this service. `await` it for all of them, or iterate it with `for await` if there are many.
-   * It reads the whole storage, page by page, so use it for a page or at startup and not for each request.
+   * Lists the connections of this service. `await` it for all of them, or iterate it with `for await` if there are
+   * many. It reads the whole storage, page by page, so use it for a page or at startup and not for each request.
    *
    * An iteration yields a connection twice if the storage lists its key twice, as Redis `SCAN` may while its table is
    * resized; the iteration does not remember keys, to limit its memory. `await` returns each connection once.
@@ -140,7 +140,7 @@ export class ConnectionStore {
    * Replaces the metadata of a connection; `undefined` removes it. The last change wins.
    *
    * @throws ConnectionStoreError `not_connected`, `storage_failed`, `secret_unknown`, `entry_damaged`
-   * @throws InvalidArgumentError when `key` is not the key of a connection, or `metadata` is not a JSON object
+   * @throws InvalidArgumentError when `key` or `metadata` is invalid: a connection key and a JSON object
    */
   setMetadata(key: string, metadata: ConnectionMetadata | undefined): Promise<Connection> {
     return traced(async () => {
@@ -155,8 +155,8 @@ export class ConnectionStore {
   }
 
   /**
-   * Calls `/me` to check that the token of a connection still works, and saves its current names and scopes. If the token
-   * was revoked, the connection is removed, as after any call.
+   * Calls `/me` to check that the token of a connection still works, and saves its current names and scopes. If the
+   * token was revoked, the connection is removed, as after any call.
    *
    * @throws AuthenticationError and the other errors of a call, when `/me` fails
    * @throws ConnectionStoreError `not_connected`, `identity_incomplete`, `identity_mismatch`, `storage_failed`,
@@ -180,8 +180,8 @@ export class ConnectionStore {
   }
 
   /**
-   * Reseals every entry that an older secret sealed with the first secret. An older secret is no longer needed once no entry
-   * is `unreadable`. Concurrent saves are safe.
+   * Encrypts with the first secret every entry that was encrypted with an older one. If `unreadable` is empty, you can
+   * drop the older secrets. Concurrent saves are safe.
    *
    * @throws ConnectionStoreError `storage_failed`
    * @throws InvalidArgumentError when an option is invalid
@@ -209,9 +209,9 @@ export class ConnectionStore {
   }
 
   /**
-   * Removes a connection and its token; does nothing if there is none. The token itself stays valid: the service documents
-   * no way to revoke it except the admin's dashboard ([specification](docs/service.md#tokens)). Restoring a backup of the
-   * storage brings the connection back, so remove it again afterwards.
+   * Removes a connection and its token, if there is one. The token itself stays valid, because the service documents
+   * only the admin's dashboard as a way to revoke it ([specification](docs/service.md#tokens)). Restoring a backup of
+   * the storage brings the connection back, so remove it again afterwards.
    *
    * @throws ConnectionStoreError `storage_failed`
    * @throws InvalidArgumentError when `key` is not the key of a connection
@@ -228,14 +228,14 @@ export class ConnectionStore {
    * uses a new login immediately, including one in another process. After a revocation its calls reject with a
    * `ConnectionStoreError` (`not_connected`) before any request is sent, until there is a new login.
    *
-   * `hooks` are called after those of the store, and their events have the key as `context`, unless an option says otherwise.
+   * `hooks` are called after the hooks of the store. By default, their events have the key as `context`.
    *
    * @example
    * const workspace = await store.workspace(key, { actor: 'self', timeout: 60_000 })
    * await workspace.messages.create(conversationId, { body_html: textToHtml('On it.') })
    *
    * @throws ConnectionStoreError `not_connected`, `storage_failed`, `secret_unknown`, `entry_damaged`
-   * @throws InvalidArgumentError when `key` is not the key of a connection, or of one with another actor than `actor`
+   * @throws InvalidArgumentError when `key` is not the key of a connection, or its actor differs from `actor`
    */
   workspace<A extends Actor = Actor>(key: string, options: WorkspaceOptions<A> = {}): Promise<WorkspaceOf<A>> {
     return traced(async () => {
@@ -301,8 +301,9 @@ export class ConnectionStore {
   }
 
   /**
-   * Removes a connection in two steps, because of all writes only a removal leaves no text by which it can be recognized
-   * after a lost response. The process that marked the connection as revoked calls `onRevoked`.
+   * Removes a connection in two steps: first marks it as revoked, then removes the mark. After a lost response, a write
+   * is recognized by its text, and a removal alone would leave no text. The process that wrote the mark calls
+   * `onRevoked`.
    */
   async #removeIfRevoked(key: string, accessToken: string): Promise<void> {
     const { records, keepRevoked, onRevoked } = this.#settings
@@ -314,7 +315,7 @@ export class ConnectionStore {
     let marking: Connection | undefined
     const revoked = await records.update(key, (found) => {
       const record = recordIn(found)
-      // Written, although its response was lost, and changed since.
+      // The write was applied although its response was lost, and another process has changed the record since.
       if (record?.revocation === revocation) return { result: marking }
       if (record?.accessToken !== accessToken) return { result: undefined }
       const connection = { ...record.connection, revokedAt: Date.now() }
@@ -368,13 +369,13 @@ function loginTime(): number {
   return lastLogin
 }
 
-/** Whether a record is of a login that was saved since the first attempt of a save. */
+/** Whether the record's login was saved after the first attempt of this save. */
 function isNewer(found: ConnectionRecord | undefined, { replaces, startedAt }: Save): found is ConnectionRecord {
   if (found?.accessToken === undefined) return false
   return replaces === undefined ? found.connection.connectedAt > startedAt : found.login !== replaces.login
 }
 
-/** Returns a copy of the granted scopes. An empty list means that they are not known. */
+/** Returns a copy of the granted scopes. An empty list means that they are unknown. */
 function scopesOf({ scopes }: AccessToken): readonly string[] | undefined {
   return Array.isArray(scopes) && scopes.length > 0 ? [...scopes] : undefined
 }

@@ -11,13 +11,16 @@ export interface ConnectionParty {
 }
 
 interface CommonConnection {
-  /** Identifies the connection in this store. Keep it with your user or job. Not a secret; safe in URLs and cookies. */
+  /**
+   * Identifies the connection in this store. Keep the key with your user or job. It can be in URLs and cookies, because
+   * it is not a secret.
+   */
   readonly key: string
   /** The app that the token was issued to. */
   readonly application: ConnectionParty
   /** The organization that the token is bound to. */
   readonly organization: ConnectionParty
-  /** The scopes of the token at the time of the login. Undefined if they are not known. */
+  /** The scopes of the token at the time of the login. Undefined if unknown. */
   readonly scopes?: readonly string[] | undefined
   /** When the token was saved, in milliseconds since the Unix epoch. */
   readonly connectedAt: number
@@ -32,23 +35,27 @@ export type ConnectionMetadata = Readonly<Record<string, unknown>>
 
 /** A connection of the app itself. */
 export interface AppConnection extends CommonConnection {
+  /** Discriminates the connections. */
   readonly actor: 'app'
+  /** A connection of the app itself has no user. */
   readonly user?: undefined
 }
 
 /** A connection on behalf of a person. */
 export interface SelfConnection extends CommonConnection {
+  /** Discriminates the connections. */
   readonly actor: 'self'
+  /** The user that the token acts as. */
   readonly user: ConnectionParty
 }
 
 /**
- * What a token is bound to ([specification](docs/service.md#actors)), without the token. Plain data, discriminated by
- * `actor`.
+ * The app, organization, actor and user that a token is bound to ([specification](docs/service.md#actors)), without the
+ * token. Plain data, discriminated by `actor`.
  */
 export type Connection = AppConnection | SelfConnection
 
-/** Returns a JSON copy. Values that JSON cannot represent are rejected, and not silently changed. */
+/** Returns a JSON copy. Values that JSON cannot represent are rejected. */
 export function checkMetadata(metadata: unknown): ConnectionMetadata {
   const copy: unknown = isObject(metadata) ? JSON.parse(toJson('metadata', metadata) ?? 'null') : undefined
   if (isObject(copy)) return copy

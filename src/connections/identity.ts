@@ -50,7 +50,7 @@ export class Identity {
     throw identityMismatch(`\`/me\` names another connection ("${identity.key}") than "${key}".`, key)
   }
 
-  /** Whether the service reports the token as invalid. Any other failure of `/me` proves nothing. */
+  /** Whether the service reports the token as invalid. Other failures of `/me` do not count. */
   async isRevoked(accessToken: string): Promise<boolean> {
     try {
       await this.#me(accessToken)
@@ -134,7 +134,10 @@ export async function identityFromMe(me: Me, grantedScopes?: readonly string[]):
   })
 }
 
-/** Checks an id and a name, as responses are not validated. A lone surrogate has no UTF-8 encoding, so it cannot be in a key. */
+/**
+ * Checks an id and a name, because responses are not validated. Rejects a lone surrogate, which UTF-8 cannot encode in
+ * a key.
+ */
 function party(id: unknown, name: unknown): ConnectionParty | undefined {
   if (typeof id !== 'string' || id === '' || /\p{Surrogate}/u.test(id)) return undefined
   return { id, ...(typeof name === 'string' && name !== '' && { name }) }

@@ -16,7 +16,7 @@ export interface SaveOptions {
   readonly metadata?: ConnectionMetadata | undefined
 }
 
-/** The options of `ConnectionStore.workspace`: its actor, and what `withOptions` of a client takes. */
+/** The options of `ConnectionStore.workspace`: the actor, and the options of the client's `withOptions`. */
 export interface WorkspaceOptions<A extends Actor = Actor> extends ChangeableOptions {
   /** The actor that the connection must have. The client then has the calls of that actor. */
   readonly actor?: A | undefined
@@ -29,7 +29,7 @@ export type WorkspaceOf<A extends Actor> = A extends Actor ? SupportWorkspace<A>
 export interface ResealProgress {
   /** The number of connections checked so far. */
   readonly checked: number
-  /** The number of connections resealed so far. */
+  /** The number of connections encrypted again so far. */
   readonly resealed: number
 }
 
@@ -37,15 +37,15 @@ export interface ResealProgress {
 export interface ResealOptions {
   /** Called after each connection. */
   readonly onProgress?: ((progress: ResealProgress) => void) | undefined
-  /** Stops between two connections. Connections resealed before stay resealed. */
+  /** Stops between two connections. Connections that were encrypted again before stay so. */
   readonly signal?: WebAbortSignal | undefined
 }
 
 /** The result of `ConnectionStore.reseal`. */
 export interface ResealResult extends ResealProgress {
   /**
-   * One error for each connection whose entry cannot be read, with its `key`. While there is a `secret_unknown`, keep the
-   * older secrets that may open its entry.
+   * One error for each connection whose entry cannot be read, with its `key`. While there is a `secret_unknown`, keep
+   * the older secrets that might decrypt its entry.
    */
   readonly unreadable: readonly ConnectionStoreError[]
 }
@@ -65,8 +65,8 @@ export interface ConnectionFilter {
 /** The options of `ConnectionStore.list`. */
 export interface ListConnectionsOptions {
   /**
-   * Called for each connection whose entry cannot be read (`secret_unknown`, `entry_damaged`), with an error that has its
-   * `key`. An iteration skips such connections.
+   * Called for each connection whose entry cannot be read (`secret_unknown`, `entry_damaged`), with an error that has
+   * its `key`. An iteration skips such connections.
    */
   readonly onUnreadable?: ((error: ConnectionStoreError) => void) | undefined
 }
@@ -102,14 +102,14 @@ const listChecks = {
 export const readSaveOptions = (options: SaveOptions) => readOptions(options, saveChecks, '`save`')
 export const readResealOptions = (options: ResealOptions) => readOptions(options, resealChecks, '`reseal`')
 export const readListOptions = (options: ListConnectionsOptions) => readOptions(options, listChecks, '`list`')
-/** A filter that is ignored would list the connections of others. */
+/** Rejects unknown filters, because an ignored filter would list the connections of other users. */
 export const readFilter = (filter: ConnectionFilter) =>
   readOptions(filter, filterChecks, 'a connection filter', 'filter')
 
 /**
  * Returns the options of the client.
  *
- * @throws InvalidArgumentError if the key is that of a connection with another actor.
+ * @throws InvalidArgumentError if the connection has another actor.
  */
 export function readWorkspaceOptions(options: WorkspaceOptions, key: string): ChangeableOptions {
   checkOptions('options', options, { ...changeableChecks(), actor: checkActor }, '`workspace`')

@@ -14,18 +14,19 @@ export interface ConnectionRecord {
   /** Random id of the login. Two logins may have the same token. */
   readonly login: string
   /**
-   * Random id of the last revocation. A login keeps it, so that the process that wrote it recognizes it after a lost response.
+   * Random id of the last revocation. By this id, the process that wrote it recognizes its write after a lost response.
+   * A later login keeps the id.
    */
   readonly revocation?: string | undefined
 }
 
 /** A record read from the storage. */
 export interface StoredRecord extends ConnectionRecord {
-  /** Whether an older secret than the first sealed it. */
+  /** Whether the record was encrypted with an older secret than the first. */
   readonly outdated: boolean
 }
 
-/** What there is under a key. Empty if there is nothing. */
+/** The record under a key, or why it cannot be read. Empty if the storage has no record. */
 export interface Found {
   readonly record?: StoredRecord
   /** The record of a revoked connection that is being removed. It counts as no connection. */
@@ -43,7 +44,7 @@ export function recordIn({ record, error }: Found): StoredRecord | undefined {
   return record
 }
 
-/** @throws ConnectionStoreError `not_connected` if there is no record, and the error of one that cannot be read */
+/** @throws ConnectionStoreError `not_connected` if there is no record, or the error of an unreadable record */
 export function requireRecord(key: string, found: Found): StoredRecord {
   const record = recordIn(found)
   if (record !== undefined) return record
@@ -66,19 +67,19 @@ function notConnected(key: string, message: string): ConnectionStoreError {
   })
 }
 
-/** Where a store keeps its records. Stores that differ in any of these do not read each other's records. */
+/** Where a store keeps its records. A store reads only records with the same values. */
 interface RecordOrigin {
   readonly prefix: string
   readonly service: string
 }
 
-/** The start of a record that is not sealed. */
+/** The start of an unencrypted record. */
 const plain = 'plain:'
 
 /**
- * Writes and reads records as text: sealed if there is a secret, encoded JSON otherwise. No two texts are the same, so a write
- * can be recognized by its text. A record contains its prefix, service and connection, so a text copied to another place in
- * the storage is rejected there.
+ * Writes and reads records as text, which is encrypted if there is a secret, and encoded JSON otherwise. Each text is
+ * different, so a write can be recognized by its text. A record contains its prefix, service and connection, so a text
+ * that is copied to another place in the storage is rejected there.
  */
 export class RecordFormat {
   readonly #origin: RecordOrigin
@@ -86,7 +87,7 @@ export class RecordFormat {
   readonly #keepRevoked: boolean
 
   /**
-   * @param keepRevoked whether a revoked connection is a record, and not the mark of a removal
+   * @param keepRevoked whether the store shows a revoked connection as a record instead of removing it
    * @throws InvalidArgumentError when a secret is shorter than 32 characters
    */
   constructor({ prefix, service }: RecordOrigin, secret: SealSecret | undefined, keepRevoked: boolean) {
@@ -97,7 +98,7 @@ export class RecordFormat {
 
   async write({ connection, accessToken, login, revocation }: ConnectionRecord): Promise<string> {
     const content = { ...this.#origin, connection, accessToken, login, revocation }
-    // A sealed text has a random initialization vector.
+    // An encrypted text has a random initialization vector.
     if (this.#sealer !== undefined) return this.#sealer.seal(content)
     return `${plain}${encode(JSON.stringify({ nonce: randomId(), ...content }))}`
   }
@@ -105,7 +106,7 @@ export class RecordFormat {
   async read(key: string, text: string): Promise<Found> {
     const isPlain = text.startsWith(plain)
     if (this.#sealer === undefined && !isPlain) {
-      // A sealed text is a compact JWE, which has five parts.
+      // An encrypted text is a compact JWE, which has five parts.
       return text.split('.').length === 5 ? unknownSecret(key) : damagedEntry(key)
     }
     // Anyone who can write to the storage could have put it there.
@@ -152,8 +153,8 @@ export class RecordFormat {
 }
 
 /**
- * Returns a text as base64url, which is no protection: errors of a storage may quote what it keeps, and only an encoded
- * token can be recognized in them.
+ * Returns a text as base64url. Errors of a storage can quote its entries, and a token there can be redacted only if it
+ * is encoded. The encoding protects no secrets.
  */
 function encode(text: string): string {
   return btoa(encodeURIComponent(text)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')

@@ -17,8 +17,8 @@ import { ConnectionRecords } from './records.ts'
 /** The options of a `ConnectionStore`. */
 export interface ConnectionStoreOptions {
   /**
-   * The service's URL, as for a client. It is part of every storage key: a store for another URL does not see these
-   * connections, and so never sends their tokens there.
+   * The service's URL, as for a client. The URL is part of every storage key, so that a store for another URL cannot
+   * see these connections and send their tokens there.
    */
   readonly baseUrl: string
   /**
@@ -27,18 +27,18 @@ export interface ConnectionStoreOptions {
    */
   readonly clientId?: string | undefined
   /**
-   * Where connections are kept: `sqliteStorage` for one machine, `redisStorage` or `postgresStorage` for several, or your
-   * own.
+   * Where connections are kept: `sqliteStorage` for one machine, `redisStorage` or `postgresStorage` for several, or
+   * your own.
    * @default `memoryStorage`, which ends with the process
    */
   readonly storage?: KeyValueStorage | undefined
   /**
-   * Encrypts the entries (AES-256-GCM), so that the storage reveals neither tokens nor names. At least 32 characters, and
-   * the same in every process. For rotation pass several: the first seals, and each of them opens. `reseal()` seals all
-   * entries with the first, after which the older secrets can be dropped.
+   * Encrypts the entries (AES-256-GCM), so that tokens and names are unreadable in the storage. At least 32 characters,
+   * and the same in every process. For rotation pass several: the first encrypts, and each of them can decrypt.
+   * `reseal()` encrypts all entries with the first, after which you can drop the older secrets.
    *
-   * Without it the storage contains the tokens in PLAIN TEXT (as base64), and everyone who can read them can act for every
-   * connected organization. Leave it out only for a storage in memory or for tests.
+   * **Warning:** Without a secret, everyone who can read the storage can act for every connected organization, because
+   * the tokens are stored in PLAIN TEXT (as base64). Leave the secret out only for a storage in memory or for tests.
    */
   readonly secret?: SealSecret | undefined
   /**
@@ -47,28 +47,28 @@ export interface ConnectionStoreOptions {
    */
   readonly prefix?: string | undefined
   /**
-   * Called when the token of a connection was revoked and the connection has been removed, to ask for a new login. A token
-   * counts as revoked after a 401 `invalid_token` that a call of `/me` with the same token confirms.
+   * Called when the token of a connection was revoked and the connection has been removed, to ask for a new login. A
+   * token counts as revoked after a 401 `invalid_token` that a call of `/me` with the same token confirms.
    *
    * Called once, in the process that removed the connection, even if many calls in several processes fail at the same
-   * time. If that process ends between the removal and the call, it is not called at all. Awaited before the failing
-   * calls of that process reject, within their time limits. An error that it throws becomes the `cause` of their
-   * `AuthenticationError`.
+   * time. If that process ends between the removal and the call, the callback is not called. The failing calls of that
+   * process wait for the callback, within their time limits, before they reject. If the callback throws an error, it
+   * becomes the `cause` of their `AuthenticationError`.
    *
-   * Do not `remove` the connection here: there may already be a new login.
+   * Do not `remove` the connection here, because there might already be a new login.
    */
   readonly onRevoked?: ((connection: Connection) => void | Promise<void>) | undefined
   /**
-   * Whether a revoked connection stays in the store, without its token and with `revokedAt`, so that an app can show it.
-   * `get` and `list` return it, `workspace` rejects with `not_connected`, and a new login replaces it. A store without
-   * this option does not show such connections.
+   * Whether a revoked connection stays in the store, without its token and with `revokedAt`, so that an app can show
+   * it. `get` and `list` return it, `workspace` rejects with `not_connected`, and a new login replaces it. Stores
+   * without this option hide such connections.
    * @default false
    */
   readonly keepRevoked?: boolean | undefined
   /**
    * The options of every client that the store creates, including the one that calls `/me`. All clients share one
-   * `rateLimiter`, by default a `AdaptiveRateLimiter`, which limits each connection by its key. Jobs that send a backlog are
-   * faster with `client: { rateLimiter: new AdaptiveRateLimiter() }`.
+   * `rateLimiter`, by default an `AdaptiveRateLimiter`, which limits each connection by its key. Jobs that send a
+   * backlog are faster with `client: { rateLimiter: new AdaptiveRateLimiter() }`.
    */
   readonly client?: Omit<ClientOptions, (typeof ownClientOptions)[number]> | undefined
 }
@@ -99,7 +99,7 @@ export interface StoreSettings extends IdentitySettings {
 export function readStoreSettings(options: ConnectionStoreOptions): StoreSettings {
   const given = readOptions(options, optionChecks, 'a connection store')
   const { clientId, storage, secret, prefix = 'connections', onRevoked, keepRevoked = false, client = {} } = given
-  // Invalid client options throw here, and not when a new token is saved.
+  // Checks the client options now, so that they fail before a new token is saved.
   const { baseUrl: url } = settingsOf(
     checkOptionsOfClient({ ...client, baseUrl: options.baseUrl, accessToken: 'none' }),
   )

@@ -17,15 +17,16 @@ const optionChecks = {
   maxConcurrency: (name, value) => (value === Number.POSITIVE_INFINITY ? value : checkInteger(name, value, 1)),
 } satisfies Record<keyof AdaptiveRateLimiterOptions, Check<number>>
 
-/** Queues and operations that hold back nothing are forgotten after so many requests. */
+/** After this number of requests, the limiter forgets queues and operations that hold back no call. */
 const cleaning = 1_000
 
 /**
- * The default rate limiter of clients and connection stores, in the memory of the process. It slows nothing down until the
- * service refuses more than a fifth of the calls of an operation. Then it sends them at the rate that the service lets through,
- * in the order in which they were made, and tries a faster rate now and then. Rates are kept for each operation of a key.
+ * The default rate limiter of clients and connection stores, in the memory of the process. Calls are sent at once until
+ * the service refuses more than a fifth of the calls of an operation. Then the limiter sends them at the rate that the
+ * service allows, in the order in which they were made, and tries a faster rate from time to time. Each operation of a
+ * key has its own rate.
  *
- * Pass one to all clients of a connection to share what it has learned.
+ * Pass one limiter to all clients of a connection, so that they share the rate.
  *
  * @example
  * const rateLimiter = new AdaptiveRateLimiter({ maxConcurrency: 8 })
@@ -43,7 +44,10 @@ export class AdaptiveRateLimiter implements RateLimiter {
     this.#maxConcurrency = maxConcurrency ?? Number.POSITIVE_INFINITY
   }
 
-  /** Returns a function that ends the request's permit, or a promise of it that rejects with the reason of the signal. */
+  /**
+   * Returns a function that ends the request's permit, or a promise of this function. The promise rejects with the
+   * reason of the signal.
+   */
   acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): EndTurn | Promise<EndTurn> {
     this.#acquired += 1
     if (this.#acquired % cleaning === 0) {
@@ -53,7 +57,7 @@ export class AdaptiveRateLimiter implements RateLimiter {
   }
 
   /**
-   * Returns the rate at which the calls of an operation are sent, per second. Undefined if it is not limited.
+   * Returns the rate at which the calls of an operation are sent, per second. Undefined if there is no limit.
    *
    * @param operation method and path template, for example `GET /api/oauth/v1/contacts/{id}`. Without it, the rate that
    *   `setRate` has set
@@ -64,8 +68,8 @@ export class AdaptiveRateLimiter implements RateLimiter {
   }
 
   /**
-   * Sets the highest rate of all operations of a key together, until it is set again. The rates that the limiter learns can
-   * be lower.
+   * Sets the highest rate of all operations of a key together, until it is set again. The rates that the limiter learns
+   * can be lower.
    *
    * @param rate requests per second. Undefined for no limit
    * @throws InvalidArgumentError if `rate` is not a positive number.

@@ -15,7 +15,10 @@ export interface AttemptRequest {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Adds the token. Gets it before the permit, so that a provider that makes a call does not wait for itself. */
+/**
+ * Adds the token. Gets the token before the permit. Otherwise, a token provider that makes a call could wait for the
+ * permit that this request holds.
+ */
 export const authorizing: Layer<AttemptRequest> = async (request, next) => {
   const { record, headers } = request
   const { tokenSource } = record.settings
@@ -34,7 +37,7 @@ export const authorizing: Layer<AttemptRequest> = async (request, next) => {
   }
 }
 
-/** Calls `onInvalidToken`. Its error becomes the cause of the 401, which it does not hide. */
+/** Calls `onInvalidToken`. If it throws, its error becomes the cause of the 401. */
 async function reportInvalidToken({ settings, call, clock, secrets }: CallRecord, error: Error, accessToken: string) {
   try {
     const reported = settings.tokenSource.onInvalidToken?.(accessToken)
@@ -46,7 +49,7 @@ async function reportInvalidToken({ settings, call, clock, secrets }: CallRecord
   }
 }
 
-/** Adds the headers of the client, then those of the call. Functions are called for each attempt. */
+/** Adds the headers of the client, then the headers of the call. Functions are called for each attempt. */
 export const addingHeaders: Layer<AttemptRequest> = async (request, next) => {
   const { record } = request
   const { call, settings } = record
@@ -97,8 +100,8 @@ export async function ask<Value, Result>(
 }
 
 /**
- * Returns what the call fails with when a function of the caller has thrown. Before the first request that is its error, and
- * later its error is the cause.
+ * Returns the error of the call when a function of the caller has thrown. Before the first request, this is the thrown
+ * error. Later, the thrown error is the cause.
  */
 export function callerError(record: CallRecord, thrown: unknown, part: CallerPart): unknown {
   const isOurs = record.isOwnError(thrown) || record.clock.isEnd(thrown)

@@ -1,8 +1,9 @@
 import { longestTimer } from '../shared/check-options.ts'
 
 /**
- * The clock of a call: the caller's signal and the total timeout, which cover every request, body and wait. One step is under
- * way at a time, so one timer is enough. Time is monotonic, so changes of the wall clock have no effect.
+ * The clock of a call: the caller's signal and the total timeout, which cover every request, body and wait. Only a
+ * single step is under way at a time, so a single timer is enough. Time is monotonic, so changes of the wall clock have
+ * no effect.
  */
 export class CallClock {
   readonly #caller: AbortSignal | undefined
@@ -57,10 +58,10 @@ export class CallClock {
   }
 
   /**
-   * Settles with a step that may ignore the signal, and rejects as soon as the call ends.
+   * Returns the result of a step, or rejects as soon as the call ends, even if the step ignores the signal.
    *
    * @param limit in milliseconds
-   * @param createError creates what to reject with when the limit is reached
+   * @param createError creates the error for a step that reaches the limit
    */
   run<Value>(step: PromiseLike<Value>, limit = Number.POSITIVE_INFINITY, createError?: () => unknown): Promise<Value> {
     return new Promise((resolve, reject) => {

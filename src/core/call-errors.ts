@@ -18,20 +18,20 @@ import { isCustom } from './operation.ts'
 import type { ResponseHead, UnusableResponse } from './response.ts'
 import { longestRetryAfter } from './retry.ts'
 
-/** What an error is created with, beside the properties of its class. The rest follows from the call. */
+/** The details of an error, besides the properties of its class. The call record has the rest. */
 interface Failure {
   readonly message: string
-  /** The next step. If a write may have been applied, it only follows where it is about the configuration. */
+  /** The next step. For an unconfirmed write, it is used only if it is about the configuration. */
   readonly hint: string
   readonly isConfiguration?: boolean
   /** The outcome of the last attempt. */
   readonly outcome: Outcome
-  /** What to do about it, unless a write may have been applied. */
+  /** What to do about the error. For an unconfirmed write, the remedy is `verify` instead. */
   readonly remedy: Remedy
   readonly cause?: unknown
 }
 
-/** Creates the error of a call. Every message passes here, so that none holds a secret. */
+/** Creates the error of a call, and removes secrets from its message. */
 export function createError<Details extends RequestErrorDetails>(
   ErrorClass: new (message: string, details: Details) => RequestError,
   record: CallRecord,
@@ -109,7 +109,9 @@ export function timeoutError(
   })
 }
 
-/** Creates the error when the schemas of this package, which are loaded when they are first used, could not be loaded. */
+/**
+ * Creates the error when the schemas of this package, which are loaded when they are first used, could not be loaded.
+ */
 export function notLoadedError(record: CallRecord, cause: unknown): RequestError {
   return createError(RequestError, record, {
     message: `${record.call.operation.id} was not sent, because the schemas of this package could not be loaded.`,
@@ -192,8 +194,9 @@ const callerParts = {
 export type CallerPart = keyof typeof callerParts
 
 /**
- * Creates the error when a function of the caller fails before a retry. Its error becomes the cause. An error of this package
- * may know that another try is of no use, for example because the connection was removed.
+ * Creates the error when a function of the caller fails before a retry. Its error becomes the cause. If this error is
+ * from the package, its hint and remedy can say that another try is useless, for example because the connection was
+ * removed.
  */
 export function couldNotRetryError(record: CallRecord, cause: unknown, part: CallerPart): RequestError {
   const { hint, remedy } = isLasting(cause)

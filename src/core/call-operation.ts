@@ -46,12 +46,15 @@ export function copyDefinition<Definition extends Operation>(definition: Definit
     const { evidence, ...copy } = definition
     return copy as Definition
   } catch {
-    // What cannot be read has no id, so that it is rejected when it is checked.
+    // An unreadable definition becomes one without an id, which a later check rejects.
     return {} as Definition
   }
 }
 
-/** Reads the arguments now. Returns a function that returns the plan, or throws what is wrong with them, each time. */
+/**
+ * Reads the arguments now. Each call of the returned function returns the plan, or throws the error for invalid
+ * arguments.
+ */
 function planList(
   core: Core,
   operation: Operation,
@@ -87,7 +90,7 @@ async function prepare(call: CapturedCall, { settings }: Core): Promise<Prepared
   } catch (thrown) {
     if (thrown instanceof InvalidArgumentError || (clock.end !== undefined && !clock.end.isLate)) throw thrown
     const record = new CallRecord({ ...call, body: undefined }, settings)
-    // A schema of the caller rejects with an invalid argument, whatever it throws.
+    // If a schema of the caller throws, the call rejects with an `InvalidArgumentError`.
     throw clock.end ? timeoutError(record, { limit: 'total', isSent: false }) : notLoadedError(record, thrown)
   } finally {
     clock.stop()

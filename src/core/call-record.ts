@@ -10,13 +10,13 @@ import type { ClientSettings } from './settings.ts'
 /** Starts anywhere, because two copies of this package (ESM and CommonJS) may share hooks. */
 let lastCallId = Math.floor(Math.random() * 2 ** 40)
 
-/** The reason of a call that is aborted because its list is no longer read. That is no failure. */
+/** The reason of a call that is aborted because its list is no longer read. Such a call does not count as failed. */
 export const abandoned: unknown = /* @__PURE__ */ new DOMException('The loop over the list has ended.', 'AbortError')
 
 /** Of more attempts, an error lists the first one and the last ones. */
 const listedAttempts = 20
 
-/** What a request failed with, for the layers around it. */
+/** The failure of a request, for the layers around it. */
 export interface Failure {
   readonly error: RequestError
   /** Status and headers, if there was a response. */
@@ -25,7 +25,7 @@ export interface Failure {
   readonly retryAfter: number | undefined
   /** Delay before a retry, in milliseconds. */
   readonly delay: number
-  /** Whether it uses up one of the retries. The rate limit may only ask to wait. */
+  /** Whether the failure uses up a retry. A 429 can also mean that the call only has to wait. */
   countsAsRetry: boolean
 }
 
@@ -39,9 +39,9 @@ export class CallRecord {
   readonly attempts: Attempt[] = []
   /** How many requests were sent. */
   sent = 0
-  /** The cursor of a page. Undefined if there is none, or the operation is no list. */
+  /** The cursor that the call of a list sends, if any. */
   readonly cursor: unknown
-  /** What no error may quote: the cursor of the page, and every token that was sent. */
+  /** Texts that errors must not quote: the cursor of the page, and every token that was sent. */
   readonly secrets: string[] = []
   /** How many requests of its operation were served when the call sent its last one. */
   servedBefore: number | undefined
@@ -80,8 +80,8 @@ export class CallRecord {
   }
 
   /**
-   * Returns the outcome of the call if the next thing that happens to it has this outcome. Once a write may have been
-   * applied, it stays `unknown`. A read changes nothing.
+   * Returns the outcome of the call after an attempt with this outcome. If one attempt of a write is `unknown`, the
+   * call stays `unknown`. A read changes nothing, so its last attempt counts.
    */
   outcomeAfter(outcome: Outcome): Outcome {
     if (this.#worst === 'unknown') return 'unknown'
@@ -89,7 +89,10 @@ export class CallRecord {
     return outcome === 'unknown' && this.call.operation.method === 'GET' ? 'no-effect' : outcome
   }
 
-  /** Whether the service may have applied the call, if this is how it failed. A caller's reason says nothing of that. */
+  /**
+   * Whether the service might have applied the call that failed with this error. An abort reason of the caller does not
+   * tell, so the attempts decide.
+   */
   mayHaveBeenApplied(error: unknown): boolean {
     if (error instanceof RequestError) return error.outcome === 'unknown'
     return this.call.operation.method !== 'GET' && this.sent > 0
@@ -185,7 +188,7 @@ export interface AttemptUnderWay {
   readonly time: number
 }
 
-/** What an attempt or a call failed with, which can be any value. */
+/** A thrown value of any type, which an attempt or a call failed with. */
 interface Failed {
   readonly error: unknown
 }

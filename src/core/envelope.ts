@@ -9,7 +9,8 @@ export type Unwrapped = Pick<Reply, 'data' | 'cursors'>
 const noCursors: PageCursors = { after: null, before: null }
 
 /**
- * Returns the content of an envelope (docs/service.md#paging). Throws `UnusableResponse` if it is not as documented.
+ * Returns the content of an envelope (docs/service.md#paging). Throws `UnusableResponse` if it differs from the
+ * documents.
  */
 export function unwrap(body: unknown, envelope: Envelope): Unwrapped {
   if (envelope === 'any') return { data: body, cursors: noCursors }
@@ -30,7 +31,10 @@ export function unwrap(body: unknown, envelope: Envelope): Unwrapped {
 /** Servers accept URLs of 8 or 16 kB. */
 const longestCursor = 16_384
 
-/** Absent, null and empty mean there is no further page. Three lists in the reference have no `page_metadata`. */
+/**
+ * A cursor that is absent, null or empty means that there is no further page. Three lists in the reference have no
+ * `page_metadata`.
+ */
 function readCursors(metadata: unknown): PageCursors {
   if (metadata === undefined || metadata === null) return noCursors
   if (!isObject(metadata)) throw unusable(`expected an object in \`page_metadata\`, received ${jsonTypeOf(metadata)}`)
@@ -68,14 +72,14 @@ export function jsonTypeOf(value: unknown): string {
 export interface ErrorBody {
   readonly code: string | undefined
   readonly description: string | undefined
-  /** Whether it is HTML, which the service never sends. */
+  /** Whether the body is HTML, which comes from a gateway instead of the service. */
   readonly isHtml: boolean
 }
 
 /**
- * Parses an error body. Supports the documented form `{ error, error_description }` (docs/service.md#errors) and those
- * of gateways and other deployments: `{ code, message }`, `{ error: { code, message } }`,
- * `{ errors: [{ code, detail }] }`, problem+json (RFC 9457), and bodies that are not JSON.
+ * Parses an error body. Supports the documented form `{ error, error_description }` (docs/service.md#errors). Gateways
+ * and other deployments also send `{ code, message }`, `{ error: { code, message } }`, `{ errors: [{ code, detail }]
+ * }`, problem+json (RFC 9457), HTML and plain text.
  *
  * @param challenge the `WWW-Authenticate` header, which can name the error as well (RFC 6750, section 3)
  */

@@ -14,20 +14,20 @@ import { validateResponse } from './validation.ts'
 /** Longer error bodies are ignored, in bytes. */
 const maxErrorBytes = 64 * 1024
 
-/** What is known of a response so far, because its body may never end. */
+/** The known part of a response, because its body might never end. */
 interface Progress {
   opened?: OpenResponse
   head?: ResponseHead
 }
 
 /**
- * Sends the request of an attempt, and reads and validates the response, all within the `timeout`. Rejects with the error
- * that the call fails with unless it is repeated, or with the caller's abort reason.
+ * Sends the request of an attempt, and reads and validates the response, all within the `timeout`. Rejects with the
+ * caller's abort reason, or with an error. If the request is not repeated, the call rejects with the same error.
  */
 export async function exchange(request: AttemptRequest): Promise<Reply> {
   const { record } = request
   const { call, clock, settings } = record
-  // Before the hook, which could replace it.
+  // Read before the hook is called, because the hook could replace the global `fetch`.
   const isPlatform = isPlatformFetch(settings.fetch)
   clock.throwIfOver()
   const attempt = record.startAttempt()
@@ -117,7 +117,7 @@ function errorOf(
   isPlatform: boolean,
 ): RequestError {
   if (thrown instanceof UnusableResponse && head !== undefined) return unusableError(record, head, thrown)
-  // An error of the body proves nothing about the request.
+  // If only the body failed, the request was sent.
   const from = head !== undefined ? 'body' : isPlatform ? 'platform' : 'custom'
   return networkError(record, thrown, classifyFetchError(thrown, from))
 }

@@ -9,7 +9,7 @@ export interface FetchFault {
   readonly remedy: Extract<Remedy, 'retry' | 'fix'>
   /** What happened, as the predicate of a sentence. */
   readonly what: string
-  /** Why, where the error of the platform says it in words that nobody understands. */
+  /** The reason in plain words, if the error of the platform is hard to understand. */
   readonly reason?: string
   /** Set if the usual hint does not fit. */
   readonly hint?: string
@@ -18,8 +18,8 @@ export interface FetchFault {
 }
 
 /**
- * Returns what an error of `fetch`, or of the body of its response, means. Any function but the platform's own may have sent
- * the request before it failed, unless the error has the property `outcome` with the value `not-sent`.
+ * Returns what an error of `fetch`, or of the body of its response, means. Any function but the platform's own may have
+ * sent the request before it failed, unless the error has the property `outcome` with the value `not-sent`.
  */
 export function classifyFetchError(thrown: unknown, from: 'platform' | 'custom' | 'body'): FetchFault {
   const what = from === 'body' ? 'failed because the response was cut off' : 'received no response'
@@ -48,10 +48,13 @@ function isMistake(thrown: unknown): boolean {
   return isError(thrown) && ['ReferenceError', 'SyntaxError', 'RangeError'].includes(thrown.name)
 }
 
-/** A row matches an error that proves that no connection to the service was opened, unless it says otherwise. */
+/**
+ * A row matches an error which proves that no connection to the service was opened. Rows with `provesNothing` are
+ * exceptions.
+ */
 interface Row extends Pick<FetchFault, 'remedy' | 'reason' | 'hint'> {
   matches(error: ErrorFacts): boolean
-  /** Set if it proves the same from every `fetch`, not only from the platform's own. */
+  /** Set if the error is also a proof from a custom `fetch`. */
   readonly countsFromAnyFetch?: boolean
   /** Set if the request may have been sent. The row then only has a better hint. */
   readonly provesNothing?: boolean
@@ -60,7 +63,7 @@ interface Row extends Pick<FetchFault, 'remedy' | 'reason' | 'hint'> {
 type ErrorFacts = { readonly [name in 'message' | 'code' | 'syscall' | 'errors' | 'outcome']?: unknown }
 
 const rows: readonly Row[] = [
-  // What a `fetch` of your own says.
+  // The statement of a custom `fetch`.
   { matches: ({ outcome }) => outcome === 'not-sent', remedy: 'retry', countsFromAnyFetch: true },
   {
     // Fetch standard, section 2.9.
@@ -160,7 +163,7 @@ function findRow(error: unknown, depth: number): Row | undefined {
   return rows.find(({ matches }) => matches(error)) ?? findRow(error.cause, depth - 1)
 }
 
-/** All addresses of the host were tried, and none may have received the request. */
+/** Returns a row only if the errors of all addresses have one, because the request could have reached each of them. */
 function rowOfAll(errors: readonly unknown[], depth: number): Row | undefined {
   let row: Row | undefined
   for (const error of errors) {
@@ -171,8 +174,9 @@ function rowOfAll(errors: readonly unknown[], depth: number): Row | undefined {
 }
 
 /**
- * Whether the connection errors of a client's `fetch` prove that nothing was sent: it is the platform's, without a retrying
- * agent. Deno's sends a request again when a reused connection breaks, even a POST.
+ * Whether the connection errors of a client's `fetch` prove that nothing was sent. They do if it is the platform's
+ * `fetch` with an agent that does not retry. In Deno they do not, because its `fetch` sends a request again when a
+ * reused connection breaks, even a POST.
  */
 export function isPlatformFetch(option: unknown): boolean {
   if (option !== undefined || 'Deno' in globalThis) return false
@@ -182,7 +186,10 @@ export function isPlatformFetch(option: unknown): boolean {
 /** Where Node's fetch looks up its agent, including one set with undici. */
 const dispatcherNames = [Symbol.for('undici.globalDispatcher.1'), Symbol.for('undici.globalDispatcher.2')]
 
-/** Whether an agent does not retry. One that does, such as undici's `RetryAgent`, hides earlier requests. */
+/**
+ * Whether an agent sends a request only once. An agent that retries, such as undici's `RetryAgent`, hides earlier
+ * requests.
+ */
 function isPlainDispatcher(dispatcher: unknown): boolean {
   if (typeof dispatcher !== 'object' || dispatcher === null) return true
   const prototype = Object.getPrototypeOf(dispatcher)
@@ -197,8 +204,8 @@ function isPlainDispatcher(dispatcher: unknown): boolean {
 }
 
 /**
- * Classes of agents that do not retry, and what each extends. `Dispatcher1Wrapper` is how undici 8 exposes its global agent to
- * older versions of Node.
+ * Classes of agents that do not retry, and what each extends. `Dispatcher1Wrapper` is how undici 8 exposes its global
+ * agent to older versions of Node.
  */
 const plainDispatchers = /* @__PURE__ */ new Map([
   ['Agent', 'DispatcherBase'],

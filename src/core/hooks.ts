@@ -3,27 +3,31 @@ import type { Outcome } from '../shared/errors/index.ts'
 import { notify } from '../shared/notify.ts'
 import type { Method } from './operation.ts'
 
-/** The properties of every event. Without your `context`, events contain no header, body, id, query, cursor or token. */
+/**
+ * The properties of every event. Headers, bodies, ids, queries, cursors and tokens are left out, so only your `context`
+ * can contain one.
+ */
 export interface OperationEvent {
   /** A number that only the events of this call have. Later calls have higher numbers. */
   readonly callId: number
   /** The operation's id, for example `conversations.list`. */
   readonly operation: string
+  /** The HTTP method, for example `GET`. */
   readonly method: Method
   /**
-   * The URL without query and ids, for example `https://api.supportwire.app/api/oauth/v1/contacts/{id}`. A path passed to
-   * `request()` is part of it, and of `operation`.
+   * The URL without query and ids, for example `https://api.supportwire.app/api/oauth/v1/contacts/{id}`. A path that
+   * you pass to `request()` is part of `urlTemplate` and `operation`.
    */
   readonly urlTemplate: string
   /** The client's actor, if known. */
   readonly actor: Actor | undefined
   /** The page number, starting at 1, if the call belongs to a list. */
   readonly page: number | undefined
-  /** The `context` option of the client: whatever the caller put there. A connection store puts the key of the connection. */
+  /** The `context` option of the client. In a connection store, by default the key of the connection. */
   readonly context: unknown
 }
 
-/** Emitted when a call settles. */
+/** Emitted when a call has succeeded or failed. */
 export interface OperationEndEvent extends OperationEvent {
   /** Duration of the call including waits, in milliseconds. */
   readonly duration: number
@@ -35,7 +39,7 @@ export interface OperationEndEvent extends OperationEvent {
   readonly requestId: string | undefined
   /** The name of the error that the call rejects with. Undefined if it succeeded. */
   readonly error: string | undefined
-  /** Whether a failed call may have had an effect. Undefined if it succeeded or the caller aborted it. */
+  /** Whether a failed call might have had an effect. Undefined if it succeeded or the caller aborted it. */
   readonly outcome: Outcome | undefined
 }
 
@@ -47,7 +51,7 @@ export interface AttemptStartEvent extends OperationEvent {
 
 /** Emitted when a response, including its body, was received, or the request failed. */
 export interface AttemptEndEvent extends AttemptStartEvent {
-  /** In milliseconds. */
+  /** Duration of the attempt, in milliseconds. */
   readonly duration: number
   /** The HTTP status of the response, if any. */
   readonly status: number | undefined
@@ -61,14 +65,21 @@ export interface AttemptEndEvent extends AttemptStartEvent {
 export interface RetryEvent extends AttemptStartEvent {
   /** Delay before the retry, in milliseconds. */
   readonly wait: number
-  /** The HTTP status if it is an error, otherwise the name of the error: a response can be cut off after status 200. */
+  /**
+   * The HTTP status if it is an error status, otherwise the name of the error. For example, a response with status 200
+   * can be cut off.
+   */
   readonly reason: number | string
 }
 
 /** Emitted when a call waits because of a 429, and again if another 429 prolongs the wait. */
 export interface WaitEvent extends OperationEvent {
-  /** Expected time until the call is sent, in milliseconds. 0 if it only waits for earlier calls of an unknown duration. */
+  /**
+   * Expected time until the call is sent, in milliseconds. 0 if the call only waits for earlier calls, because their
+   * duration is unknown.
+   */
   readonly wait: number
+  /** Why the call waits. */
   readonly reason: 'rate_limit'
 }
 
@@ -86,7 +97,7 @@ export interface WaitEvent extends OperationEvent {
 export interface Hooks {
   /** Called when a call starts. A list starts one per page. */
   onOperationStart?(event: OperationEvent): void
-  /** Called when a call settles. */
+  /** Called when a call has succeeded or failed. */
   onOperationEnd?(event: OperationEndEvent): void
   /** Called before a request is sent. */
   onAttemptStart?(event: AttemptStartEvent): void
@@ -119,7 +130,7 @@ export const hookNames = {
   onWait: true,
 } satisfies Record<keyof Hooks, true>
 
-/** Returns hooks that call those of each of several, in their order. */
+/** Returns hooks that call all given hooks, in their order. */
 export function joinHooks(...all: readonly Hooks[]): Hooks {
   const joined = Object.keys(hookNames).map((name) => [
     name,

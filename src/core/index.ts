@@ -1,4 +1,4 @@
-// What the folders above use of the core, which sends calls. Applications see `src/index.ts`.
+// The names that other folders import from the core, which sends calls. `src/index.ts` has the public names.
 
 export { AdaptiveRateLimiter } from './adaptive-rate-limiter.ts'
 export { Call } from './call.ts'

@@ -32,7 +32,7 @@ export interface CapturedCall extends CallSettings {
   readonly signal: WebAbortSignal | undefined
 }
 
-/** A call whose input was validated: what is sent, but for the headers that are added to each attempt. */
+/** A call whose input was validated. Only the headers of each attempt are still to be added. */
 export interface PreparedCall extends Omit<CapturedCall, 'body' | 'extraQuery' | 'extraBody'> {
   /** JSON text, if there is a body. */
   readonly body: string | undefined
@@ -40,33 +40,37 @@ export interface PreparedCall extends Omit<CapturedCall, 'body' | 'extraQuery' |
   readonly page?: number | undefined
   /** Runs around each request: see `guarding`. */
   readonly guard?: Guard | undefined
-  /** When the caller made the call, in milliseconds of `performance.now()`, unless a middleware has taken its time. */
+  /**
+   * When the caller made the call, in milliseconds of `performance.now()`. Undefined if a middleware sends it later.
+   */
   readonly startedAt?: number | undefined
-  /** What middleware has sent of the call, if there is middleware. */
+  /** The requests of the call that middleware has sent. Undefined if there is no middleware. */
   readonly history?: CallHistory | undefined
 }
 
-/** What middleware has sent of a call. A journal begins another one each time that it decides to send. */
+/**
+ * The requests of a call that middleware has sent. A journal begins a new history each time that it decides to send.
+ */
 export interface CallHistory {
-  /** Whether the service may have applied what was sent. */
+  /** Whether the service might have applied a sent request. */
   outcome: Outcome
-  /** The first request of a POST or PATCH, unless it had no effect. It is never sent again. */
+  /** The first request of a POST or PATCH that might have had an effect. It is never sent again. */
   first: Promise<Reply> | undefined
-  /** The whole call, with all that a journal sends. */
+  /** The whole call, including all requests that a journal sends. */
   readonly whole: { isSent: boolean; isOver: boolean }
 }
 
 /** Where a journal puts its guard into the call that it passes on. The same in every copy of this package. */
 export const guardKey: unique symbol = /* @__PURE__ */ Symbol.for('support-workspace-sdk.guard')
 
-/** Where a journal finds out whether two calls that reach it are one call that a middleware around it repeats. */
+/** Lets a journal find out whether two calls are the same call, which a middleware around the journal repeats. */
 export const wholeKey: unique symbol = /* @__PURE__ */ Symbol.for('support-workspace-sdk.whole')
 
-/** Sends a request, and does what must be done immediately before and after it. */
+/** Sends a request, and does the work immediately before and after it. */
 export type Guard = (send: () => Promise<Reply>, attempt: GuardedAttempt) => Promise<Reply>
 
 export interface GuardedAttempt {
-  /** Settles with a step, or rejects as soon as the call ends. */
+  /** Returns the result of a step, or rejects as soon as the call ends. */
   readonly untilEnd: <Value>(step: PromiseLike<Value>) => Promise<Value>
   /** Whether the request has left. */
   readonly wasSent: () => boolean
@@ -77,7 +81,7 @@ export interface CallSettings {
   readonly timeout: number
   readonly totalTimeout: number
   readonly maxRetries: number
-  /** Added to those of the client. */
+  /** The headers of the call, which are added to the headers of the client. */
   readonly headers: HeaderSource
 }
 
@@ -147,7 +151,7 @@ function checkCustom(operation: Operation, input: OperationInput): void {
   for (const name of ['path', 'query'] as const) if (input[name] !== undefined) checkPlain(name, input[name])
 }
 
-/** @param given the name of what contains a body, if there is one */
+/** @param given the name of the argument that contains a body, if there is one */
 export function checkNoBody(given: string | undefined): void {
   if (given === undefined) return
   throw new InvalidArgumentError(given, `\`${given}\` cannot be sent with a GET.`, 'Pass the parameters in the query.')
@@ -162,7 +166,7 @@ export function copyParameters(name: string, query: unknown): JsonObject {
   return Object.fromEntries(copies)
 }
 
-/** Whether a query parameter is sent: one that is null or undefined is omitted. */
+/** Whether a query parameter is sent. A parameter that is null or undefined is omitted. */
 export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null
 }
@@ -209,7 +213,7 @@ export function checkSignal(_: string, signal: unknown): WebAbortSignal | undefi
 }
 
 /**
- * Returns a copy of a value for the caller's schema, which may expect a Date or a Map.
+ * Returns a copy of a value for the caller's schema, which can expect a Date or a Map.
  *
  * @param name the name of the argument
  * @throws InvalidArgumentError if it contains something that cannot be copied, such as a function.

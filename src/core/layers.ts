@@ -2,11 +2,13 @@ import type { ResponseInfo } from '../shared/errors/index.ts'
 
 /** The cursors of a page. Null if there is no further page. */
 export interface PageCursors {
+  /** The cursor of the next page. */
   readonly after: string | null
+  /** The cursor of the previous page. */
   readonly before: string | null
 }
 
-/** What a call returns. */
+/** The result of a call. */
 export interface Reply<Data = unknown> {
   /** The data of the response. For a list, the items of the page. Undefined if the operation returns none. */
   readonly data: Data
@@ -16,10 +18,10 @@ export interface Reply<Data = unknown> {
   readonly response: ResponseInfo
 }
 
-/** The next layer, or what is innermost. */
+/** The next layer, or the innermost function. */
 export type Next<Request> = (request: Request) => Promise<Reply>
 
-/** A part of the way of a request: it passes the request on, possibly changed, and sees the reply or the failure. */
+/** A function that passes a request on, possibly changed, and sees the reply or the failure. */
 export type Layer<Request> = (request: Request, next: Next<Request>) => Promise<Reply>
 
 /** Returns a function that passes a request through the layers, from the first to the last, and then sends it. */

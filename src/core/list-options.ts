@@ -16,7 +16,7 @@ import type { ClientSettings } from './settings.ts'
 
 /** A place in a list from which `resumeFrom` continues. Plain JSON. */
 export interface Checkpoint {
-  /** The cursor to continue after, or null at the start and at the end of the list. Opaque. */
+  /** The cursor to continue after, or null at the start and at the end of the list. An opaque text of the service. */
   readonly cursor: string | null
   /** Whether the list is finished: it has no further page in its direction. */
   readonly done: boolean
@@ -25,27 +25,27 @@ export interface Checkpoint {
 /** The options of a list call. Timeouts and retries apply to each page. Read when the list is called. */
 export interface ListOptions extends CallOptions {
   /**
-   * The direction of paging: `forward` follows `after`, `backward` follows `before`. The cursor in the query is where to
-   * start, in either direction.
+   * The direction of paging: `forward` follows `after`, `backward` follows `before`. In either direction, the list
+   * starts at the cursor in the query.
    *
    * @default 'backward' if the query has `before`, otherwise 'forward'
    */
   readonly direction?: 'forward' | 'backward' | undefined
   /**
    * Where to resume: the `checkpoint` of a page of this list. Null and `{ cursor: null, done: false }` mean the start.
-   * A list that is `done` yields nothing and sends no request; awaiting its first page rejects with an
+   * Iterating a list that is `done` ends at once without a request. Awaiting its first page rejects with an
    * `InvalidArgumentError`.
    *
-   * Pass the same query and `direction` as before, without `after` and `before`. A list that started at a `before` needs
-   * `direction: 'backward'` to resume.
+   * Pass the same query and `direction` as before, without `after` and `before`. A list that started at a `before`
+   * needs `direction: 'backward'` to resume.
    *
    * @default the start of the list, or the cursor in the query
    */
   readonly resumeFrom?: Checkpoint | null | undefined
   /**
-   * What to do if the service rejects the cursor of `resumeFrom` or of the query. `throw`: reject with a
-   * `CursorRejectedError`. `restart`: request the list once more without the cursor, from its start. A cursor that is
-   * rejected after the first page always throws, so that a loop never yields an item twice.
+   * What to do if the service rejects the cursor of `resumeFrom` or of the query. With `throw`, the list rejects with a
+   * `CursorRejectedError`. With `restart`, the list starts over without the cursor. If the cursor of a later page is
+   * rejected, the list throws in both cases, so that a loop yields each item at most once.
    *
    * @default 'throw'
    */
@@ -57,8 +57,8 @@ export interface ListOptions extends CallOptions {
    */
   readonly maxItems?: number | undefined
   /**
-   * Whether to fetch the next page while you process the current one, starting with the second page. If a page
-   * fails before the loop reaches it, it is then fetched again, because the failure may be long ago.
+   * Whether to fetch the next page while you process the current one, starting with the second page. If a prefetched
+   * page has failed by the time the loop reaches it, the page is fetched again, because the reason might be gone.
    *
    * @default true
    */
@@ -78,7 +78,7 @@ const listChecks: typeof callChecks & typeof ownChecks = /* @__PURE__ */ Object.
 
 /** Checked and copied arguments of a list. */
 export interface ListArguments {
-  /** What is sent for each page, but for its cursor. */
+  /** The call for each page, without its cursor. */
   readonly call: CapturedCall
   /** The cursor to follow from page to page. */
   readonly follows: 'after' | 'before'
@@ -124,7 +124,7 @@ export function readMaxItems(options: Pick<ListOptions, 'maxItems'>): number | u
   return readOptions(options, { maxItems: ownChecks.maxItems }, '`toArray`').maxItems
 }
 
-/** Rejects what a list cannot do, and options in the query, where they would have no effect. */
+/** Rejects combinations that a list does not support, and options in the query, where they would be ignored. */
 function checkListQuery(
   { operation, query, extraQuery }: CapturedCall,
   resumeFrom: Checkpoint | null | undefined,
@@ -167,9 +167,9 @@ const checkpointNames = { cursor: true, done: true } satisfies Record<keyof Chec
 const checkpointHint = 'Pass the `checkpoint` of a page unchanged, or leave it out to start from the beginning.'
 
 /**
- * Copies a checkpoint, which the caller may have read from a file or a database.
+ * Copies a checkpoint, which can come from a file or a database of the caller.
  *
- * @throws InvalidArgumentError if it is not one that a page had.
+ * @throws InvalidArgumentError if it differs from the checkpoints of pages.
  */
 function copyCheckpoint(_: string, given: unknown): Checkpoint | null | undefined {
   if (given === undefined || given === null) return given

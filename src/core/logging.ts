@@ -6,7 +6,7 @@ import type { Drift, Logger, LogLevel } from './options.ts'
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'off'] as const satisfies LogLevel[]
 
-/** Returns hooks that call the given ones and then log. */
+/** Returns hooks that call the given hooks and then log. */
 export function loggingHooks(hooks: Hooks, log: Log): Hooks {
   /** How long the next request of a call has waited, in milliseconds. */
   const waits = new Map<number, number>()
@@ -39,7 +39,7 @@ export function loggingHooks(hooks: Hooks, log: Log): Hooks {
   return joinHooks(hooks, logging)
 }
 
-/** Returns a function that logs a mismatch and then calls the given one. */
+/** Returns a function that logs a mismatch and then calls the given function. */
 export function loggingDrift(onDrift: (drift: Drift) => unknown, log: Log): (drift: Drift) => unknown {
   return (drift) => {
     const { operation, path, expected, received, count } = drift
@@ -48,10 +48,10 @@ export function loggingDrift(onDrift: (drift: Drift) => unknown, log: Log): (dri
   }
 }
 
-/** Logs a message if its level is at least that of the client. */
+/** Logs a message if its level is at least the client's log level. */
 export type Log = (level: keyof Logger, message: string) => void
 
-/** Returns undefined if nothing is logged: there is no logger, and the environment variable is not set either. */
+/** Returns undefined if the `logger` option and the environment variable are both unset. */
 export function createLog(logger: Logger | undefined, level: LogLevel | undefined): Log | undefined {
   const fromEnvironment = readEnvironment()
   const lowest = logLevels.indexOf(level ?? fromEnvironment ?? 'warn')
@@ -62,9 +62,9 @@ export function createLog(logger: Logger | undefined, level: LogLevel | undefine
   }
 }
 
-/** What each logger was warned of. */
+/** The warnings that each logger has received. */
 const warnings = new WeakMap<Logger, Set<string>>()
-/** Messages can have names that are data. */
+/** Maximum number of warnings of a logger, because their messages can contain data as names. */
 const mostWarnings = 100
 
 /** Returns a function that logs each warning once, to the console if there is no logger. */

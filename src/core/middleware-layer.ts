@@ -19,7 +19,7 @@ import type { Middleware, OutgoingCall } from './middleware.ts'
 import type { Operation } from './operation.ts'
 import type { ClientSettings } from './settings.ts'
 
-/** Returns what sends calls through the middleware of a client. */
+/** Returns a function that sends calls through the middleware of a client. */
 export function aroundCall(settings: ClientSettings, innermost: Next<PreparedCall>): Next<PreparedCall> {
   const layers = settings.middleware.map((middleware) => asLayer(middleware, settings))
   const send = compose(layers, innermost)
@@ -34,8 +34,9 @@ export function aroundCall(settings: ClientSettings, innermost: Next<PreparedCal
 }
 
 /**
- * Sends a POST or PATCH once, whatever middleware does: a further `next` gets the same reply or error, also while the first is
- * under way, unless that had no effect. Nothing is sent once the call has ended.
+ * Sends a POST or PATCH once, even if middleware calls `next` again. The further call gets the reply or the error of
+ * the first one, also while the first one is under way. Only if the first one had no effect, the further call is sent.
+ * After the end of the call, requests are rejected.
  */
 export function sendingOnce(send: Next<PreparedCall>): Next<PreparedCall> {
   return (call) => {
@@ -64,7 +65,7 @@ function asLayer(middleware: Middleware, settings: ClientSettings): Layer<Prepar
     let history = call.history as CallHistory
     const next = async (changed: OutgoingCall) => {
       const guard = checkCall(changed, original)
-      // A journal finds out whether the write is there before it sends it again.
+      // A journal checks whether the write was applied before it sends the write again.
       if (guard !== undefined) history = { ...history, first: undefined }
       const given = applyChanges(call, text, changed)
       return send({ ...given, guard: guard ?? call.guard, history, startedAt: undefined })

@@ -3,8 +3,9 @@ import type { Reply } from './layers.ts'
 import type { Operation } from './operation.ts'
 
 /**
- * A call on its way to the service. Its input was checked, and its schemas have run. Only `query`, `body`, `headers` and
- * `signal` can be changed: pass a copy to `next`. The token is not part of it.
+ * A call on its way to the service. Its input was checked, and its schemas have run. It does not contain the token. To
+ * change `query`, `body`, `headers` or `signal`, pass a changed copy to `next`. A call whose other properties were
+ * changed is rejected.
  */
 export interface OutgoingCall {
   /** The operation, for example `{ id: 'contacts.get', method: 'GET', … }`. */
@@ -17,7 +18,10 @@ export interface OutgoingCall {
   readonly query: Readonly<Record<string, unknown>>
   /** The body, as JSON represents it. Undefined if there is none. */
   readonly body: unknown
-  /** The headers of this call, with names in lower case. Those of the client and of functions are added to each attempt. */
+  /**
+   * The headers of this call, with names in lower case. The headers of the client and of functions are added later, to
+   * each attempt.
+   */
   readonly headers: Readonly<Record<string, string>>
   /** The signal of the caller. */
   readonly signal: WebAbortSignal | undefined
@@ -29,15 +33,15 @@ export interface OutgoingCall {
   readonly timeout: number
   /** Timeout for the call, from `next` on, in milliseconds. */
   readonly totalTimeout: number
-  /** Whether the reply must come from the service: a cache must pass the call on. */
+  /** Whether the reply must come from the service. If true, a cache must pass the call on. */
   readonly fresh: boolean
   /** The `context` of the client: in a connection store, by default the key of the connection. */
   readonly context: unknown
 }
 
 /**
- * A function around every call of a client: it can change the call, send it with `next`, and see the reply or the error.
- * A list makes a call for each page. The retries of a call are inside `next`.
+ * A function around every call of a client. It can change the call, send it with `next`, and see the reply or the
+ * error. A list makes a call for each page. The retries of a call are inside `next`.
  *
  * @example
  * const dry = workspace.withOptions({

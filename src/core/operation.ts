@@ -19,11 +19,11 @@ export type Method = (typeof methods)[number]
 /**
  * How a successful response is wrapped:
  *
- * - `item`: `{ "data": {…} }`. Returns the value of `data`.
- * - `list`: `{ "data": […], "page_metadata": {…} }`. Returns pages.
- * - `bare`: the JSON body itself.
- * - `none`: no body. Returns `undefined`.
- * - `any`: any JSON value, or an empty body.
+ * - `item` is `{ "data": {…} }`. The call returns the value of `data`.
+ * - `list` is `{ "data": […], "page_metadata": {…} }`. The call returns pages.
+ * - `bare` is the JSON body itself.
+ * - `none` is an empty body. The call returns `undefined`.
+ * - `any` is any JSON value, or an empty body.
  */
 export type Envelope = 'item' | 'list' | 'bare' | 'none' | 'any'
 
@@ -31,6 +31,7 @@ export type Envelope = 'item' | 'list' | 'bare' | 'none' | 'any'
 export interface Operation {
   /** Name in errors, hooks and drift reports, for example `messages.create`. */
   readonly id: string
+  /** The HTTP method, for example `GET`. */
   readonly method: Method
   /** Path below the base URL, with parameters in braces: `/api/oauth/v1/conversations/{conversation_id}/messages`. */
   readonly path: `/${string}`
@@ -147,7 +148,7 @@ export type QueryValue = string | number | boolean | null | undefined | readonly
 /** The query of a list ([specification](docs/service.md#paging)). Fields that are null or undefined are omitted. */
 export interface ListQuery {
   /**
-   * Number of items per page, at least 1. The service's default and maximum are not documented. To limit the total, use
+   * Number of items per page, at least 1. The service's default and maximum are undocumented. To limit the total, use
    * `maxItems`.
    */
   readonly limit?: number | null | undefined

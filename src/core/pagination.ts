@@ -12,33 +12,32 @@ import { trace } from './trace.ts'
 export interface Page<Item> {
   /** The items, as the service sent them. */
   readonly data: Item[]
-  /** The cursor of the next page, or null on the last page. Opaque: store it and pass it back unchanged. */
+  /** The cursor of the next page, or null on the last page. Opaque text: store it and pass it back unchanged. */
   readonly after: string | null
-  /** The cursor of the previous page, or null on the first page. Opaque: store it and pass it back unchanged. */
+  /** The cursor of the previous page, or null on the first page. Opaque text: store it and pass it back unchanged. */
   readonly before: string | null
   /** Where to resume after this page, in the direction of the list. Store it as JSON and pass it as `resumeFrom`. */
   readonly checkpoint: Checkpoint
 }
 
-/** The arguments of a list, and how to fetch a page at a cursor. Null is the start. */
+/** The arguments of a list, and the functions that fetch a page. */
 export interface ListPlan extends ListArguments {
   readonly prepare: () => PreparedCall | Promise<PreparedCall>
   readonly send: (call: PreparedCall) => Promise<Reply>
 }
 
 /**
- * The result of a list call. `await` returns the first page; `for await` iterates over all items, fetching pages as
- * needed. No request is sent before that, and each iteration starts over. Invalid arguments reject then, with an
- * `InvalidArgumentError`.
+ * The result of a list call. `await` returns the first page; `for await` iterates over all items and fetches pages as
+ * needed. The list is lazy: the first request is sent when you `await` or iterate, and invalid arguments reject at that
+ * point, with an `InvalidArgumentError`. Each iteration starts from the beginning.
  *
- * Only the cursor ends a list: an empty page with a cursor continues, and a cursor that is null, absent or empty is the
- * end ([specification](docs/service.md#paging)). A repeated cursor throws a `PaginationError`, and one that the service no
- * longer accepts a `CursorRejectedError`.
+ * A list ends at a page whose cursor is null, absent or empty. An empty page with a cursor is not the end
+ * ([specification](docs/service.md#paging)). A repeated cursor throws a `PaginationError`. A cursor that the service no
+ * longer accepts throws a `CursorRejectedError`.
  *
- * @example
- * for await (const conversation of workspace.conversations.list({ limit: 50 })) console.log(conversation.id)
- * for await (const page of workspace.conversations.list({ limit: 50 }).pages()) console.log(page.data.length, page.checkpoint)
- * const firstPage = await workspace.conversations.list()
+ * @example for await (const conversation of workspace.conversations.list({ limit: 50 })) console.log(conversation.id)
+ * for await (const page of workspace.conversations.list({ limit: 50 }).pages()) console.log(page.data.length,
+ * page.checkpoint) const firstPage = await workspace.conversations.list()
  */
 export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<Item> {
   /** Returns the plan, or throws the error for invalid arguments. */
@@ -46,7 +45,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
 
   /**
    * @internal
-   * @param plan throws if the arguments are invalid: the list rejects when it is awaited or iterated
+   * @param plan throws if the arguments are invalid. The list then rejects when it is awaited or iterated
    */
   constructor(operation: string, plan: () => ListPlan) {
     super(operation, async () => {
@@ -70,8 +69,8 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
   }
 
   /**
-   * Iterates over the pages, each with a checkpoint to resume from. Pages are never cut off, so that their cursors stay
-   * valid: with `maxItems`, the last page is the one that reaches the maximum.
+   * Iterates over the pages, each with a checkpoint to resume from. Each page is complete, so that its cursors stay
+   * valid. With `maxItems`, the last page is the page that reaches the maximum.
    *
    * @throws PaginationError if the service returns the same cursor twice.
    * @throws CursorRejectedError if the service no longer accepts a cursor.
@@ -168,7 +167,7 @@ function finished(): InvalidArgumentError {
   )
 }
 
-/** @param cursor where the page begins: null is the start of the list, undefined where its query says */
+/** @param cursor where the page begins. Null is the start of the list, and undefined is the cursor in the query */
 async function fetchPage(
   { prepare, send, follows }: ListPlan,
   cursor: string | null | undefined,
@@ -208,7 +207,8 @@ function fetchAhead(plan: ListPlan, cursor: string, number: number): PageAhead {
   const controller = new AbortController()
   const release = forwardAbort(plan.call.signal as AbortSignal | undefined, controller)
   const page = fetchPage(plan, cursor, controller.signal, number)
-  // A rejection is handled when the loop reaches the page. It may never do so, so release the caller's signal here.
+  // A rejection is handled when the loop reaches the page. The caller's signal is released here, because the loop might
+  // end before.
   let hasFailed = false
   page
     .catch(() => {
@@ -219,8 +219,8 @@ function fetchAhead(plan: ListPlan, cursor: string, number: number): PageAhead {
 }
 
 /**
- * Returns the prefetched page. Fetches it again if it failed before the loop asked for it, which may be long ago, with an
- * error that can be retried.
+ * Returns the prefetched page. Fetches the page again if it has already failed with an error that can be retried,
+ * because the reason might be gone.
  */
 async function takeAhead({ page, hasFailed }: PageAhead, fetchNow: () => Promise<Reply>): Promise<Reply> {
   const isStale = hasFailed()

@@ -8,9 +8,9 @@ import { type Warn, warnOfUndocumented } from './undocumented.ts'
 import { validateInput } from './validation.ts'
 
 /**
- * Validates the input of a call with the schemas of its operation. Returns a promise if a schema does.
+ * Validates the input of a call with the schemas of its operation. Returns a promise if a schema is asynchronous.
  *
- * @param warn is told about names that are not documented
+ * @param warn called with a warning for each undocumented name
  * @throws InvalidArgumentError
  */
 export function prepareCall(call: CapturedCall, warn: Warn): PreparedCall | Promise<PreparedCall> {
@@ -34,7 +34,7 @@ function withQuery(call: CapturedCall, body: unknown): PreparedCall | Promise<Pr
   return isPromise(query) ? Promise.resolve(query).then(complete) : complete(query)
 }
 
-/** Validates the query. Cursors are excluded, because a custom schema may not know them. */
+/** Validates the query without the cursors, which a custom schema might reject. */
 function checkQuery(schema: StandardSchemaV1, { operation, query }: CapturedCall): unknown {
   const isList = operation.envelope === 'list'
   const { after, before, ...parameters } = query

@@ -2,49 +2,68 @@
 //
 // Example: the service allows 10 requests a second, and 16 workers want to send more.
 //
-// 1. At first nothing is held back. A refused call waits alone, as long as its `Retry-After` says.
-// 2. Soon more than a fifth of the last requests were refused. Between two 429s the service served 10 a second. A busy client
-//    is served what the limit allows, so that is the rate.
-// 3. After 4 calls that had to wait for the rate, 4 more are sent at once. This is a probe. The service refuses it, so the
-//    rate stays, and the next probe comes after 8 calls, then after 16, and later after 256.
+// 1. At first, every call is sent at once. Only a refused call waits, as long as its `Retry-After` says.
+// 2. Soon more than a fifth of the last requests were refused. Between two 429s the service served 10 a second. A busy
+//    client is served what the limit allows, so that is the rate.
+// 3. After 4 calls that had to wait for the rate, 4 more are sent at once. This is a probe. The service refuses it, so
+//    the rate stays, and the next probe comes after 8 calls, then after 16, and later after 256.
 // 4. The limit rises to 100 a second. Now the service serves a probe, so the rate rises and probes come sooner.
-// 5. Another day, the service refuses 30 % of all requests by accident. It refuses no more of a probe than of the requests
-//    at the measured rate, so the rate rises until no call has to wait.
-// 6. Then it refuses everything. After the eighth 429 in a row, all calls wait as long as it asks. After that, one is sent,
-//    and each served request allows one more in flight.
+// 5. Another day, the service refuses 30 % of all requests by accident. The refused share of a probe is the same as the
+//    share at the measured rate, so the rate rises until all calls are sent at once.
+// 6. Then the service refuses everything. After the eighth 429 in a row, all calls wait as long as the service asks.
+//    After the wait, one call is sent, and each served request allows one more in flight.
 //
 // `npm run limiter-rows` measures the results.
 
-/** A larger refused share is too much. Smaller ones are often accidents, which a lower rate would not avoid. */
+/** The tolerated share of 429s. Smaller shares are often accidents, which a lower rate would not avoid. */
 const toleratedShare = 0.2
-/** Accidents explain this share at most. Otherwise clients that flood a slow limit together take it for accidents. */
+/**
+ * The largest share of 429s that counts as accidents. Without this limit, clients that flood a slow limit together
+ * would mistake their 429s for accidents.
+ */
 const largestTolerance = 0.5
-/** The weight of one request in the share that is refused at the present rate, so that two 429s in a row are too much. */
+/**
+ * Weight of one request in the share that is refused at the present rate. With this weight, two 429s in a row are too
+ * much.
+ */
 const shareWeight = 1 / 8
-/** Its weight in the share that is refused at the measured rate, which changes with the service only, so more slowly. */
+/**
+ * Weight of one request in the share that is refused at the measured rate. This share only changes with the service, so
+ * the weight is smaller.
+ */
 const baselineWeight = 1 / 16
-/** A shorter measurement measures `Retry-After`, which has whole seconds. */
+/** Shortest measurement, in milliseconds. A shorter one would only measure `Retry-After`, which has whole seconds. */
 const shortestMeasurement = 1_000
-/** With fewer served requests, one more would change the measured rate by more than an eighth. */
+/**
+ * Fewest served requests in a measurement. With fewer, one more request would change the rate by more than an eighth.
+ */
 const fewestServed = 8
-/** A rate that is measured below this part of the last one shows that the service has changed, so probes start again. */
+/** If a new rate is below this fraction of the last one, the service has changed, so probes start again. */
 const changedRate = 0.8
-/** A measurement from before says little about the present limit, if a faster rate succeeds. */
+/**
+ * Age after which a measurement is old, in milliseconds. If a faster rate then succeeds, the measurement no longer
+ * counts.
+ */
 const oldMeasurement = 120_000
-/** Fewer requests say little while accidents are frequent. More cost more 429s. */
+/**
+ * Number of requests in a probe. Fewer would say little while accidents are frequent, and more would cost more 429s.
+ */
 const probeSize = 4
-/** The most calls between probes: at a constant limit, 4 in 256 requests are refused. */
+/** The most calls between probes. At a constant limit, 4 in 256 requests are then refused. */
 const mostCalls = 256
-/** So many 429s in a row are an outage. If 30 % are refused by accident, they begin with one request of 15,000. */
+/**
+ * Number of consecutive 429s that count as an outage. If 30 % are refused by accident, one request of 15,000 begins
+ * such a series.
+ */
 const outage = 8
 /** The longest wait for a service that refuses everything and sends no `Retry-After`. */
 const longestBackoff = 30_000
-/** A timer that is late by up to this time is made up for. */
+/** If a timer is late, up to this time is made up for, in milliseconds. */
 export const slack = 20
-/** What was learned is forgotten when no call was refused or held back for this time. */
+/** The learned rate is forgotten when no call was refused or held back for this time, in milliseconds. */
 const memory = 600_000
 
-/** A request that was sent: when, at which interval, and for which probe. */
+/** The time, the interval and the probe of a request that was sent. */
 export interface SentRequest {
   readonly at: number
   readonly interval: number
@@ -61,12 +80,12 @@ interface Probe {
 export class RateLaw {
   /** The time between two requests. 0 if there is no rate. */
   interval = 0
-  /** The service asks to send nothing until then. 0 before the first outage. */
+  /** When the pause that the service asked for ends. 0 before the first outage. */
   pausedUntil = 0
   /** When the rate allows the next request. */
   #nextAt = 0
 
-  /** What was served between two 429s, as the time for each request. 0 before the first measurement. */
+  /** The measured time for each served request between two 429s. 0 before the first measurement. */
   #measured = 0
   #measuredAt = Number.NEGATIVE_INFINITY
   #served = 0
@@ -76,11 +95,14 @@ export class RateLaw {
   #baseline = 0
 
   #probe: Probe | undefined
-  /** How many calls are held back between probes, and before the next one. */
+  /** Number of held-back calls between two probes, and before the next probe. */
   #probeCalls = probeSize
   #callsLeft = probeSize
 
-  /** 429s in a row. Those of requests that were sent before the wait for the last one count once. */
+  /**
+   * Number of consecutive 429s. 429s of requests that were already under way when the last wait began are not counted
+   * again.
+   */
   #refusals = 0
   #waitBeganAt = 0
   #inFlight = 0
@@ -93,7 +115,7 @@ export class RateLaw {
     return Math.max(this.pausedUntil, this.#probe?.unsent ? 0 : this.#nextAt)
   }
 
-  /** Whether nothing is worth keeping. */
+  /** Whether this law can be forgotten. */
   isOver(now: number): boolean {
     return this.#inFlight === 0 && now >= this.pausedUntil && now - this.#neededAt > memory
   }
@@ -127,7 +149,7 @@ export class RateLaw {
     this.#end(sent, 0, now)
   }
 
-  /** Counts a 429. `retryAfter` is how long the service asks to wait, if it says so. */
+  /** Counts a 429. `retryAfter` is how long the service asks to wait, if it says how long. */
   refuse(sent: SentRequest, now: number, retryAfter: number | undefined): void {
     const { interval } = this
     this.#neededAt = now
@@ -138,7 +160,7 @@ export class RateLaw {
     this.#waitBeganAt = now
     this.#refusals += 1
     const isOutage = this.#refusals >= outage
-    // Before there is a rate, a few 429s stop nobody else.
+    // Before the first measurement, a few 429s do not hold other calls back.
     if (interval === 0 && !isOutage) return
     const backoff = 2 ** (this.#refusals - 1) * Math.max(1, interval)
     this.#nextAt = Math.max(this.#nextAt, now + Math.min(backoff, retryAfter ?? longestBackoff))
@@ -151,7 +173,7 @@ export class RateLaw {
     this.#inFlight -= 1
     if (probe === undefined) {
       if (interval >= this.#measured) this.#baseline += (refused - this.#baseline) * baselineWeight
-      // A request at an earlier rate says nothing about this one.
+      // Requests at an earlier rate do not count for the present rate.
       if (interval === this.interval) this.#share += (refused - this.#share) * shareWeight
     } else if (probe === this.#probe) {
       probe.answered += 1
@@ -160,7 +182,10 @@ export class RateLaw {
     }
   }
 
-  /** Whether a rate is the reason for a share of 429s. Both shares vary by chance, so twice the baseline is still accidents. */
+  /**
+   * Whether the rate is too fast, judged by its share of 429s. Both shares vary by chance, so up to twice the baseline
+   * counts as accidents.
+   */
   #isTooMuch(share: number): boolean {
     return share > Math.min(toleratedShare + 2 * this.#baseline, largestTolerance)
   }

@@ -1,27 +1,29 @@
 import type { WebAbortSignal } from '../shared/web-types.ts'
 
-/** What a rate limiter learns about a call that it may hold back. */
+/** A call that a rate limiter can hold back. */
 export interface RateLimitedCall {
   /** HTTP method and path template, for example `GET /api/oauth/v1/contacts/{id}`. */
   readonly operation: string
-  /** Whether the call waits for a rate limit. False with `maxRetries: 0`: it is held back by `Retry-After` alone. */
+  /**
+   * Whether the call waits for a rate limit. False with `maxRetries: 0`. Only a `Retry-After` holds such a call back.
+   */
   readonly canWait: boolean
   /** When the call was made, in milliseconds of `performance.now()`. The call that was made first is sent first. */
   readonly startedAt: number
   /** The rest of its `totalTimeout`, in milliseconds. */
   readonly timeLeft: number
   /**
-   * Announces that the call is held back. If the call cannot wait that long, it rejects, and `signal` aborts.
+   * Call this before you delay the call. If the call cannot wait that long, the call rejects, and `signal` aborts.
    *
    * @param wait expected time until the call is sent, in milliseconds
-   * @param pause the part of it that the service asked for with `Retry-After`, in milliseconds. Defaults to 0.
+   * @param pause the part of this time that the service asked for with `Retry-After`, in milliseconds. Defaults to 0.
    */
   readonly onWait: (wait: number, pause?: number) => void
 }
 
 /** A request that the service refused with a 429. */
 export interface RefusedRequest {
-  /** How long the service asks to wait, in milliseconds. Undefined if it does not say. */
+  /** How long the service asks to wait, in milliseconds. Undefined if the service does not say how long. */
   readonly retryAfter: number | undefined
 }
 
@@ -30,20 +32,20 @@ export interface RefusedRequest {
 export type EndTurn = ((refused?: RefusedRequest) => void) | undefined | void
 
 /**
- * Decides when the requests of a connection are sent. Each request acquires a permit first, and says at its end whether the
- * service refused it. A refused call waits by itself, as long as the service asks, and then acquires another permit.
- * One limiter can be shared by many clients and, if it keeps its state in a database, by many processes.
+ * Decides when the requests of a connection are sent. Each request acquires a permit first, and says at its end whether
+ * the service refused it. The client makes a refused call wait as long as the service asks, before the call acquires
+ * another permit. Many clients can share a limiter. If its state is in a database, many processes can share it.
  */
 export interface RateLimiter {
   /**
    * Returns, or resolves, when the request can be sent. The result can be a function, which is called once the response
    * was received or the request has failed. Errors that it throws are ignored.
    *
-   * If `acquire` throws before the first request of a call, the call rejects with the same error; later, the error is the
-   * `cause` of a `RequestError`.
+   * If `acquire` throws before the first request of a call, the call rejects with the same error. If it throws before a
+   * retry, the error is the `cause` of a `RequestError`.
    *
    * @param key the client's `rateLimitKey`
-   * @param signal aborts when the call is aborted, cannot wait, or has no time left
+   * @param signal aborts when the caller aborts, or when the time left is too short for the wait
    */
   acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): EndTurn | Promise<EndTurn>
 }

@@ -6,7 +6,10 @@ import type { RateLimitedCall, RefusedRequest } from './rate-limiter.ts'
 /** Ends the permit of a request. */
 type EndPermit = (refused?: RefusedRequest) => void
 
-/** A held call is told again of a pause that is at least so long, in milliseconds: it may be more than the call can wait. */
+/**
+ * If a pause is at least this long, `onWait` of a held call is called again, in milliseconds. The call might be unable
+ * to wait that long.
+ */
 const longPause = 10_000
 
 /** The calls of an operation that are held back, in the order in which they are sent. */
@@ -26,16 +29,16 @@ interface HeldCall extends RateLimitedCall {
 /** Sends the calls of one key when the laws of their operations, the ceiling and `maxConcurrency` allow it. */
 export class RateQueue {
   readonly #maxConcurrency: number
-  /** By operation. */
+  /** The calls by operation. */
   readonly #lanes = new Map<string, Lane>()
   #held = 0
   #inFlight = 0
-  /** The ceiling: the time between two calls, or 0 if there is none, and when it allows the next one. */
+  /** The ceiling as the time between two calls (0 for no ceiling), and when it allows the next call. */
   #interval = 0
   #nextAt = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   #wakesAt = Number.POSITIVE_INFINITY
-  /** A timer that has fired proves that this time has come, also under a fake clock that only has timers. */
+  /** The time of the last timer that has fired. It counts as reached, even under a fake clock that only has timers. */
   #provenTime = 0
 
   constructor(maxConcurrency: number) {
@@ -53,12 +56,14 @@ export class RateQueue {
     this.#sendHeld()
   }
 
-  /** Returns the time between two calls of an operation, or that of the ceiling. 0 or undefined if there is no rate. */
+  /**
+   * Returns the time between two calls of an operation, or the time of the ceiling. 0 or undefined if there is no rate.
+   */
   intervalOf(operation?: string): number | undefined {
     return operation === undefined ? this.#interval : this.#lanes.get(operation)?.law.interval
   }
 
-  /** Forgets what holds back no call. Returns whether a new queue would do the same. */
+  /** Forgets operations that hold back no call. Returns whether the queue is then like a new one. */
   forget(): boolean {
     const now = this.#now
     for (const [operation, lane] of this.#lanes) if (isOver(lane, now)) this.#lanes.delete(operation)
@@ -68,11 +73,11 @@ export class RateQueue {
   /** Returns a function that ends the permit, or a promise of it if the call is held back. */
   acquire(signal: AbortSignal, call: RateLimitedCall): EndPermit | Promise<EndPermit> {
     const now = this.#now
-    // A limiter that delegates may leave the operation out.
+    // A custom limiter that delegates to this one might leave the operation out.
     const lane = this.#laneOf(call.operation ?? '', now)
     const isFree = this.#held === 0 && this.#inFlight < this.#maxConcurrency
     if (isFree && this.#opensAt(lane, call.canWait) <= now) return this.#send(lane, call.canWait, now, now)
-    // Calls that cannot wait are sent first, because no rate holds them back.
+    // Calls with `canWait: false` are sent first, because the rate does not hold them back.
     const startedAt = call.canWait ? call.startedAt : Number.NEGATIVE_INFINITY
     const held: HeldCall = { ...call, startedAt, lane, arrivedAt: now, announcements: 0, wake() {} }
     lane.line.splice(lane.line.findLastIndex((other) => other.startedAt <= startedAt) + 1, 0, held)
@@ -89,7 +94,7 @@ export class RateQueue {
     return lane
   }
 
-  /** When the law and the ceiling allow a call. `Infinity` if another one has to end first. */
+  /** When the law and the ceiling allow a call. `Infinity` if another call has to end first. */
   #opensAt({ law }: Lane, canWait: boolean): number {
     return canWait ? Math.max(law.opensAt, this.#nextAt) : law.pausedUntil
   }
@@ -139,7 +144,7 @@ export class RateQueue {
         const woken = new Promise<void>((resolve) => {
           held.wake = resolve
         })
-        // Called here, so that `onWait` runs in the async context of its own call.
+        // Called here, so that `onWait` runs in the async context of the held call.
         this.#announce(held)
         await untilAborted(woken, signal)
       }
@@ -167,7 +172,7 @@ export class RateQueue {
     if (!isNews) return
     held.announcements += 1
     const interval = held.canWait ? Math.max(law.interval, this.#interval) : 0
-    // Nobody knows when another call ends.
+    // If another call has to end first, its duration is unknown, so only the pause counts.
     const wait = (opensAt === Number.POSITIVE_INFINITY ? pause : opensAt - now) + line.indexOf(held) * interval
     held.onWait(Math.max(1, Math.ceil(wait)), Math.ceil(pause))
   }

@@ -60,12 +60,12 @@ export function refusedError(record: CallRecord, head: ResponseHead, text: strin
 /** The class of an error response, what to do about it, and the next step. */
 type Meaning = readonly [ErrorClass: typeof ApiError, remedy: Remedy, hint: string]
 
-/** What an error response says. */
+/** The content of an error response. */
 interface Refusal {
   readonly status: number
   readonly code: string | undefined
   readonly description: string | undefined
-  /** In milliseconds. */
+  /** The requested delay, in milliseconds. */
   readonly retryAfter: number | undefined
 }
 
@@ -110,7 +110,10 @@ const byStatus: Readonly<Record<number, Meaning>> = {
 const serverError: Meaning = [ServerError, 'retry', 'Try again later.']
 const otherStatus: Meaning = [ApiError, 'fix', 'Check the documentation of the service for this status.']
 
-/** The status for a rejected cursor is not documented. These reject a request for its parameters, or for its length. */
+/**
+ * Statuses for a rejected cursor. They are undocumented, but they mean that the parameters or the length of a request
+ * were rejected.
+ */
 const cursorRefusals: ReadonlySet<number> = new Set([400, 410, 414, 422, 431])
 
 const existsHint = 'Look for the existing one, which may differ from what was sent. That it exists is inferred.'
@@ -119,8 +122,8 @@ const cursorHint =
   'The service no longer accepts the cursor: it may have expired, or belong to another list or query. How long a cursor is valid is not documented. Start over without it; `onRejectedCursor: "restart"` does so if the first request is refused.'
 
 /**
- * Whether the service may not have the path at all. A 404 that describes what is missing comes from a service that has
- * it; a plain "Not Found" may come from its router.
+ * Whether the service might lack the path. A plain "Not Found" can come from the router of the service, whereas a 404
+ * that describes the missing resource shows that the path exists.
  */
 function mayLackPath({ path }: Operation, { status, description }: Refusal): boolean {
   if (status !== 404) return status === 405

@@ -6,7 +6,7 @@ import type { FetchResponse } from '../shared/web-types.ts'
 /** Thrown when a response cannot be used. `message` is a short description of the problem. */
 export class UnusableResponse extends Error {
   readonly reason: UnexpectedResponseReason
-  /** The next step, if it is not the one for this reason. */
+  /** The next step, if it differs from the usual step for this reason. */
   readonly hint: string | undefined
 
   constructor(reason: UnexpectedResponseReason, message: string, hint?: string) {
@@ -47,9 +47,10 @@ export class OpenResponse {
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
 
   /**
-   * Takes what `fetch` returned. One that ignores the signal may do so late, with a connection that must be released.
+   * Takes the result of `fetch`. A `fetch` that ignores the signal can return late, and its connection must still be
+   * released.
    *
-   * @throws BadFetch if it is no response
+   * @throws BadFetch if the result is no response
    */
   constructor(received: unknown, signal: AbortSignal) {
     if (!isResponse(received)) throw new BadFetch('the `fetch` option returned no Response')
@@ -74,14 +75,17 @@ export class OpenResponse {
       if (typeof value?.byteLength !== 'number')
         throw new BadFetch('the body of its response does not consist of bytes')
       bytes += value.byteLength
-      // Such a body would keep timers from firing.
+      // A body that is always ready would keep timers from firing.
       if (chunk - bytes > mostEmptyChunks) throw new BadFetch('the body of its response consists of empty chunks')
       if (bytes > maxBytes) throw new UnusableResponse('too-large', `the body is longer than ${maxBytes} bytes`)
       text += decode(decoder, value)
     }
   }
 
-  /** Releases the connection. Reading ends, if it has begun. Nothing that goes wrong with it matters any more. */
+  /**
+   * Releases the connection. Ends reading, if it has begun. Errors are ignored, because the response is no longer
+   * needed.
+   */
   release(): void {
     const open = (): Partial<Closable> | null | undefined => this.#reader ?? this.response.body
     notify(() => open()?.on?.('error', () => {}))
@@ -129,7 +133,7 @@ export class ResponseHead {
   readonly #secrets: readonly string[]
   #info: ResponseInfo | undefined
 
-  /** @param secrets removed from what callers read, because the service may echo them */
+  /** @param secrets removed from the headers that callers read, because the service might echo them */
   constructor(response: FetchResponse, secrets: readonly string[]) {
     this.status = response.status
     this.isRedirect = isRedirect(response)
@@ -160,14 +164,14 @@ export class ResponseHead {
 
   #safeHeaders(): Headers {
     const safe = new Headers()
-    // A custom fetch may return anything.
+    // A custom fetch can return anything.
     this.#headers.forEach((given: unknown, key: unknown) => {
       const name = String(key).toLowerCase()
       if (name.startsWith('set-cookie') || withoutSecrets(name, this.#secrets) !== name) return
       try {
         safe.append(name, withoutSecrets(String(given), this.#secrets))
       } catch {
-        // No header that HTTP allows.
+        // HTTP does not allow this header.
       }
     })
     return safe

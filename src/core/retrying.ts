@@ -3,10 +3,7 @@ import { longestTimer } from '../shared/check-options.ts'
 import type { AttemptRequest } from './attempt.ts'
 import type { Layer, Next, Reply } from './layers.ts'
 
-/**
- * Sends the request, and again if it has failed and can be repeated. A request that succeeds, or fails for good, never
- * starts ky.
- */
+/** Sends the request. If the request fails and can be repeated, starts ky, which repeats it. */
 export const retrying: Layer<AttemptRequest> = async (request, next) => {
   const { record } = request
   let retries = 0
@@ -15,7 +12,7 @@ export const retrying: Layer<AttemptRequest> = async (request, next) => {
   const isRepeated = (thrown: unknown): boolean => {
     const failure = record.failureOf(thrown)
     if (failure === undefined || failure.error.remedy !== 'retry') return false
-    // A refused call is one that was not sent: it waits as long as the service goes on serving others.
+    // A refused call counts as unsent. It waits as long as the service serves other calls.
     const isRefused = failure.head?.status === 429
     if (!isRefused) retries += 1
     else refusals = failure.countsAsRetry ? refusals + 1 : 0
@@ -35,8 +32,9 @@ export const retrying: Layer<AttemptRequest> = async (request, next) => {
 }
 
 /**
- * Repeats the request with ky, which waits and asks after each failure. ky is made to send requests itself, so it gets an
- * address that it does not use, one more failure at the start, and an empty response at the end.
+ * Repeats the request with ky, which waits, and asks after each failure whether to repeat. ky expects to send the
+ * requests itself, so it gets placeholders. These are an address that it does not use, one failure at the start, and an
+ * empty response at the end.
  */
 async function repeat(
   request: AttemptRequest,
@@ -46,9 +44,9 @@ async function repeat(
   const { record } = request
   let reply: Reply | undefined
   let isStart = true
-  /** The rest of the wait, in milliseconds, which may be longer than a timer can be. */
+  /** The rest of the wait, in milliseconds. It can exceed the maximum of a timer. */
   let left = record.failure?.delay ?? 0
-  /** What the last attempt failed with, which ky may wrap. Undefined during a wait. */
+  /** The error of the last attempt, because ky might wrap it. Undefined during a wait. */
   let failed: { readonly thrown: unknown } | undefined
   try {
     await ky('https://placeholder.invalid', {

@@ -1,5 +1,5 @@
-// This folder sends calls. Two rings of layers of one type are around each: what happens once a call, and once an attempt. The
-// folder knows operations as data only.
+// This folder sends calls. Each call passes through two rings of layers: the outer ring runs once for each call, and
+// the inner ring once for each attempt. For this folder, operations are only data.
 
 import { type AttemptRequest, addingHeaders, authorizing, guarding } from './attempt.ts'
 import { actorSelfRequired, timeoutError } from './call-errors.ts'
@@ -13,7 +13,7 @@ import { retrying } from './retrying.ts'
 import type { ClientSettings } from './settings.ts'
 import { takingTurns } from './taking-turns.ts'
 
-/** What sends the calls of a client. */
+/** The settings of a client, and the function that sends its calls. */
 export interface Core {
   readonly settings: ClientSettings
   readonly send: Next<PreparedCall>
@@ -29,7 +29,9 @@ export function createCore(settings: ClientSettings): Core {
   return { settings, send: settings.middleware.length === 0 ? send : aroundCall(settings, sendingOnce(send)) }
 }
 
-/** Rejects with a `RequestError`, an `InvalidArgumentError`, the caller's abort reason, or the token provider's error. */
+/**
+ * Rejects with a `RequestError`, an `InvalidArgumentError`, the caller's abort reason, or the token provider's error.
+ */
 async function sendCall(call: PreparedCall, settings: ClientSettings): Promise<Reply> {
   const url = urlOf(call, settings.baseUrl)
   const record = new CallRecord(call, settings)

@@ -55,7 +55,7 @@ const clientChecks = {
   allowInsecureHttp: checkFlag,
 } satisfies Record<keyof ClientOptions, Check<unknown>>
 
-/** The checked options of a client. Checking them again changes nothing, so that another client can be made of them. */
+/** The checked options of a client. A second check gives the same options, so another client can be made of them. */
 export type CheckedClientOptions = Checked<typeof clientChecks>
 
 /** @throws InvalidArgumentError that names the option */
@@ -73,7 +73,10 @@ export function changeableChecks() {
   return changeable
 }
 
-/** Returns the options of a client that differs in some. It has the same token and, by default, the same limiter and key. */
+/**
+ * Returns the options of a client with some changes. The new client has the same token and, by default, the same
+ * limiter and key.
+ */
 export function changeOptions(
   { given, rateLimiter, rateLimitKey }: ClientSettings,
   changes: ChangeableOptions,
@@ -87,12 +90,12 @@ export function changeOptions(
   return { ...given, ...shared, ...changed, middleware } as ClientOptions
 }
 
-/** A source, and its token if that never changes. */
+/** A source of tokens. If its token never changes, it has the token too. */
 interface TokenSource extends AccessTokenSource {
   readonly accessToken?: string
 }
 
-/** What a client is made of. */
+/** The settings of a client: its checked options with defaults. */
 export interface ClientSettings {
   /** The options that the client was made with. */
   readonly given: CheckedClientOptions
@@ -111,12 +114,12 @@ export interface ClientSettings {
   readonly hooks: Hooks | undefined
   readonly warn: Warn
   readonly context: unknown
-  /** Later ones take precedence. */
+  /** Headers of the client. Later entries take precedence. */
   readonly headers: readonly HeaderSource[]
   readonly middleware: readonly Middleware[]
   readonly fresh: boolean
   readonly rateLimiter: RateLimiter
-  /** Undefined if it is the digest of the token, which takes time. */
+  /** Undefined if the key is the digest of the token, which is computed later. */
   readonly rateLimitKey: string | undefined
   readonly findRateLimitKey: () => string | Promise<string>
 }
@@ -157,12 +160,15 @@ export function settingsOf(given: CheckedClientOptions): ClientSettings {
 const createKey = () => `client-${Math.random()}`
 const automaticKey = /^client-0\.\d+$/
 
-/** Returns the default key of a client. Undefined if it is the digest of its token, so that another limiter knows it, too. */
+/**
+ * Returns the default key of a client. Undefined if the key is the digest of the token, which other limiters can
+ * compute too.
+ */
 function keyOf(rateLimiter: RateLimiter | undefined, accessToken: unknown): string | undefined {
   return rateLimiter !== undefined && typeof accessToken === 'string' ? undefined : createKey()
 }
 
-/** ky makes a `Request` with a combined signal. Some test environments have classes that do not fit together. */
+/** ky makes a `Request` with a combined signal. In some test environments, these classes are incompatible. */
 function checkRuntime(): void {
   try {
     const { signal } = new AbortController()
@@ -199,11 +205,11 @@ function checkRateLimiter(_: string, limiter: unknown): RateLimiter {
   return limiter as RateLimiter
 }
 
-/** A token that never changes identifies its connection in every process, and its digest does not reveal it. */
+/** The digest of a constant token identifies the connection in every process, and hides the token. */
 function rememberDigest(accessToken: string): () => string | Promise<string> {
   let found: string | Promise<string> | undefined
   const find = async () => {
-    // Pages without a secure context have no `crypto.subtle`.
+    // `crypto.subtle` is missing in pages without a secure context.
     found = await sha256(accessToken).catch(createKey)
     return found
   }
@@ -220,7 +226,7 @@ function checkMiddleware(name: string, given: unknown): readonly Middleware[] {
 /** Checks hooks. Returns the same object, whose methods may use `this`. */
 export function checkHooks(_: string, hooks: unknown): Hooks {
   checkObject('hooks', hooks, 'Pass, for example, `{ onRetry(event) {} }`.')
-  // An instance of a class may have properties of its own.
+  // An instance of a class can have other properties, so only plain objects are checked for unknown names.
   if (isPlainObject(hooks)) checkNames(hooks, hookNames, 'the hooks')
   for (const name of Object.keys(hookNames)) checkOptionalFunction(name, Reflect.get(hooks, name))
   return hooks

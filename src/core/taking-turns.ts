@@ -48,7 +48,7 @@ async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string
       startedAt: start,
       timeLeft: clock.remaining,
       onWait(wait, pause = 0) {
-        // A limiter that ignores the signal may announce a wait after the end of the call.
+        // If a limiter ignores the signal, it can announce a wait after the end of the call.
         if (clock.end !== undefined || heldBack !== undefined) return
         const isPatient = canWait && pause <= settings.maxRetryAfter && pause < clock.remaining
         if (wait <= 0 || isPatient) return record.wait(wait)
@@ -60,7 +60,7 @@ async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string
     if (heldBack !== undefined) throw heldBack
     return typeof end === 'function' ? end : undefined
   } catch (thrown) {
-    // The limiter may ignore the signal, or have granted the permit at the same moment.
+    // The limiter might have ignored the signal, or granted the permit at the same moment.
     Promise.resolve(acquired).then(
       (end) => notify(end ?? undefined),
       () => {},
@@ -69,7 +69,7 @@ async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string
   }
 }
 
-/** Whether the service has dealt with a request, although it did not like it. */
+/** Whether the service has processed a request, even if with an error. */
 function isServed(status = 0): boolean {
   return status >= 400 && status < 500 && status !== 408
 }
@@ -79,14 +79,14 @@ function operationOf({ call: { operation } }: CallRecord): string {
   return `${operation.method} ${operation.path}`
 }
 
-/** How many requests of an operation the service has served: a refused call waits on while others are served. */
+/** Number of requests of an operation that the service has served. A refused call waits on while others are served. */
 interface Tally {
   served: number
 }
 
 const tallies = /* @__PURE__ */ new WeakMap<RateLimiter, Map<string, Tally>>()
 
-/** Paths that are passed to `request()` may hold ids, so there is no end of them. */
+/** Maximum number of operations, because paths of `request()` can contain ids, so the map could grow without end. */
 const mostTallies = 1_000
 
 /** The clients of a rate limiter share a budget, so they count together. */

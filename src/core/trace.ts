@@ -1,7 +1,9 @@
 import { InvalidArgumentError, isSupportWorkspaceError } from '../shared/errors/index.ts'
 import { withoutSecrets } from '../shared/errors/redact.ts'
 
-/** Errors that have their stack. They may pass through other calls, for example as the reason of a signal. */
+/**
+ * Errors that already have their stack. An error can pass through several calls, for example as the reason of a signal.
+ */
 const tracedErrors = /* @__PURE__ */ new WeakSet<object>()
 
 /** Runs a method that the caller awaits, and traces its error. */
@@ -13,7 +15,10 @@ export async function traced<Result>(method: () => Result | PromiseLike<Result>)
   }
 }
 
-/** Awaits a call that this package makes for a method, which traces the error again: the stack of this one ends here. */
+/**
+ * Awaits a call that this package makes for a method. The method traces the error again, so the stack of this call ends
+ * here.
+ */
 export async function inner<Result>(call: PromiseLike<Result>): Promise<Result> {
   try {
     return await call
@@ -25,8 +30,8 @@ export async function inner<Result>(call: PromiseLike<Result>): Promise<Result> 
 
 /**
  * Gives an error of this package a stack that leads to the line of the caller. Must be called by the function that the
- * caller awaits, when it has failed: the engine then finds who awaits it. The stack that the error was made with would
- * end in this package. Returns what was thrown.
+ * caller awaits, after the failure, because the engine then finds the awaiting line. The original stack of the error
+ * would end in this package. Returns the thrown value.
  *
  * @param operation the id of the call, for an invalid argument
  */
@@ -47,7 +52,7 @@ export function nameOperation(thrown: unknown, operation: unknown): void {
   Reflect.set(thrown, 'message', `${withoutSecrets(operation)}: ${thrown.message}`)
 }
 
-/** The caller may have replaced how stacks are formatted. */
+/** The caller can have replaced the function that formats stacks. */
 function linesOf(place: { readonly stack?: unknown }): string[] {
   try {
     return typeof place.stack === 'string' ? place.stack.split('\n') : []

@@ -1,17 +1,19 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Operation } from './operation.ts'
 
-/** A schema of this package for a body. It knows the documented fields once it has validated, unless none are documented. */
+/**
+ * A schema of this package for a body. After the first validation, it knows the documented fields, if there are any.
+ */
 export interface BodySchema extends StandardSchemaV1 {
   readonly documentedNames?: () => readonly string[] | undefined
 }
 
-/** Warns once of each thing. */
+/** Logs a warning, once for each message. */
 export type Warn = (message: string) => void
 
 const listNames = ['limit', 'after', 'before']
 
-/** Warns of query parameters and body fields that no document has: the service most likely ignores them. */
+/** Warns of undocumented query parameters and body fields, because the service most likely ignores them. */
 export function warnOfUndocumented(
   { id, envelope, body }: Operation,
   argument: 'query' | 'body',

@@ -24,8 +24,8 @@ interface Checked {
 type Issue = Pick<StandardSchemaV1.Issue, 'path'>
 
 /**
- * Checks a value. Synchronous if the schema is, because a list checks each item. Throws or rejects only
- * if a schema of this package could not be loaded.
+ * Checks a value. If the schema is synchronous, so is the check, because a list checks each item. Throws or rejects
+ * only if a schema of this package could not be loaded.
  */
 function checkWithSchema(schema: StandardSchemaV1, value: unknown): Checked | Promise<Checked> {
   const conclude = (result: StandardSchemaV1.Result<unknown>): Checked => {
@@ -47,7 +47,7 @@ function checkWithSchema(schema: StandardSchemaV1, value: unknown): Checked | Pr
 }
 
 /**
- * Passes the output of a schema on. Returns a promise if the schema does.
+ * Passes the output of a schema on. Returns a promise if the schema is asynchronous.
  *
  * @throws InvalidArgumentError that names the first invalid field
  */
@@ -80,7 +80,10 @@ function toMismatch(issue: Issue, root: unknown): Mismatch {
   return { path, expected: expectedKind(issue), received: jsonTypeOf(value) }
 }
 
-/** Returns the expected type, which schema libraries add to the issue. Anything unknown could quote the payload. */
+/**
+ * Returns the expected type, which schema libraries add to the issue. Other texts are dropped, because they could quote
+ * the payload.
+ */
 function expectedKind(issue: Issue): string {
   const { expected } = issue as { expected?: unknown }
   const kind = typeof expected === 'string' ? expected.toLowerCase() : ''
@@ -89,7 +92,7 @@ function expectedKind(issue: Issue): string {
 
 const kinds = /^(string|number|int|integer|bigint|boolean|object|record|array|tuple|set|map|date|null|undefined)$/
 
-/** Whether to validate the responses of an operation. Observing without `onDrift` would be wasted. */
+/** Whether to validate the responses of an operation. Without `onDrift`, the `observe` mode skips the check. */
 function isValidated(operation: Operation, { validation, onDrift }: ValidationSettings): boolean {
   if (operation.response === undefined || operation.envelope === 'none') return false
   if (isCustom(operation)) return true
@@ -138,7 +141,7 @@ export async function validateResponse(
   return envelope === 'list' ? outputs : outputs[0]
 }
 
-/** More invalid items of a page say nothing new, and take long. */
+/** Maximum number of invalid items to count, because more take long and add no information. */
 const mostInvalid = 1_000
 
 /** Adds mismatches to the drift of their field. */

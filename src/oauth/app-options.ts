@@ -65,16 +65,16 @@ export function readAppSettings(options: CommonAppOptions): AppSettings {
 const callbackParameters = ['code', 'state', 'error', 'error_description', 'error_uri', 'iss']
 
 /**
- * Checks a redirect URI. It must be absolute, without a fragment (RFC 6749, section 3.1.2) and without credentials. Its
- * scheme must be https, http on loopback (RFC 8252, section 7.3) or where explicitly allowed, or the scheme of a native
- * app with a dot in it (RFC 8252, section 7.1), which rules out `javascript:` and the like. It is returned as written,
- * because the service compares it character by character.
+ * Checks a redirect URI. The URI must be absolute, and free of credentials and of a fragment (RFC 6749, section 3.1.2).
+ * These schemes are accepted: https, http on loopback (RFC 8252, section 7.3) or with `allowInsecureHttp`, and the
+ * scheme of a native app, which contains a dot (RFC 8252, section 7.1). The dot excludes schemes such as `javascript:`.
+ * Returns the URI as written, because the service compares it character by character.
  */
 function checkRedirectUri(redirectUri: unknown, allowInsecureHttp: boolean): string {
   const hint = 'Pass the redirect URI exactly as registered for the app.'
   const invalid = (problem: string) => new InvalidArgumentError('redirectUri', `\`redirectUri\` ${problem}.`, hint)
   if (typeof redirectUri !== 'string' || !URL.canParse(redirectUri)) throw invalid('must be an absolute URL')
-  // The URL parser would drop them, and the service compares what was written.
+  // The URL parser would drop these characters, but the service compares the URI as written.
   checkCharacters('redirectUri', redirectUri)
   const url = new URL(redirectUri)
   if (redirectUri.includes('#')) throw invalid('must not have a fragment')

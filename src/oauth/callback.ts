@@ -9,8 +9,9 @@ import { type LoginTransaction, markUsed, openSecrets } from './transaction.ts'
  * The URL that the browser returned to: a string (absolute, or a path with its query, as in Node's `request.url`), a
  * `URL`, or the `Request` itself.
  *
- * An absolute string and a `URL` must have the origin of the redirect URI. For a `Request` and a bare path only the path
- * is compared: behind a proxy that terminates TLS, a server does not see the scheme and host that the browser uses.
+ * An absolute string and a `URL` must have the origin of the redirect URI. For a `Request` and a bare path only the
+ * path is compared, because a server behind a proxy that terminates TLS cannot see the scheme and host that the browser
+ * uses.
  */
 export type LoginCallback = string | WebURL | WebRequest
 
@@ -18,17 +19,17 @@ export type LoginCallback = string | WebURL | WebRequest
 export interface CheckedCallback {
   readonly code: string
   readonly codeVerifier: string
-  /** The parameters that the browser returned with. Only the code if it has sent a grant. */
+  /** The parameters of the callback. Only the code if the browser has sent a grant. */
   readonly parameters: URLSearchParams
   /** The state that the parameters must have. Undefined if the browser has checked it. */
   readonly state: string | undefined
-  /** No error may quote them. */
+  /** Texts that errors must not quote. */
   readonly secrets: readonly string[]
 }
 
 /**
- * Checks a callback against its transaction, in this order: the transaction, the URL, duplicate parameters, state, issuer,
- * an error from the service, code. The transaction is marked as used once the state matches.
+ * Checks a callback against its transaction, in this order: the transaction, the URL, duplicate parameters, state,
+ * issuer, an error from the service, code. The transaction is marked as used once the state matches.
  */
 export function checkCallback(
   settings: AppSettings,
@@ -39,7 +40,7 @@ export function checkCallback(
   checkBinding(settings, transaction)
   const parameters = parametersOf(callback, settings.redirectUri)
   checkState(parameters.get('state'), state)
-  // Only now: a forged callback must not end the login of the user who started it.
+  // The transaction is marked only now, so that a forged callback cannot end the login of the user who started it.
   markUsed(transaction)
   checkIssuer(parameters.get('iss'), settings.issuer)
   const code = parameters.get('code') ?? ''
@@ -49,7 +50,10 @@ export function checkCallback(
   return { code, codeVerifier, parameters, state, secrets }
 }
 
-/** A code must only be sent to the service that the login was started with (mix-up: RFC 9700, section 4.4). */
+/**
+ * Checks that the login was started with this service, because the code must only be sent there (mix-up attacks: RFC
+ * 9700, section 4.4).
+ */
 function checkBinding({ redirectUri, clientId, baseUrl }: AppSettings, transaction: LoginTransaction): void {
   if (transaction.redirectUri !== redirectUri) throw redirectUriMismatch()
   if (transaction.clientId === clientId && transaction.baseUrl === baseUrl) return
@@ -67,7 +71,7 @@ function parametersOf(callback: LoginCallback, redirectUri: string): URLSearchPa
   const isAtRedirectUri =
     url.pathname === expected.pathname &&
     (!hasOrigin || (url.protocol === expected.protocol && url.host === expected.host)) &&
-    // A repeated parameter is ambiguous: the app may read another value of it than was compared.
+    // A repeated parameter is ambiguous, because the app could read another value than the one that was compared.
     [...own].every((name) => valuesOf(url, name) === valuesOf(expected, name))
   if (!isAtRedirectUri) throw redirectUriMismatch()
   const added = [...url.searchParams.keys()].filter((name) => !own.has(name))
@@ -147,12 +151,12 @@ function authorizationError(parameters: URLSearchParams, secrets: readonly strin
   })
 }
 
-/** Returns text of the service, or of whoever wrote the callback, as one line without secrets. Undefined if it is empty. */
+/** Returns untrusted text of a response or a callback as one line without secrets. Undefined if it is empty. */
 export function untrustedText(text: string | null | undefined, secrets: readonly string[]): string | undefined {
   return redact(text ?? '', secrets).trim() || undefined
 }
 
-/** Returns ": code: description", as far as they are known. */
+/** Returns ": code: description", without the parts that are unknown. */
 export function quote(...parts: readonly (string | undefined)[]): string {
   return parts
     .map((part) => part?.replace(/\.$/, ''))

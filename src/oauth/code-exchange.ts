@@ -26,19 +26,20 @@ export interface ExchangeSettings extends AppSettings {
 interface ExpectedScopes {
   /** The requested scopes, if they are known. */
   readonly requestedScope: string | undefined
-  /** The granted scopes if the response names none: those of the request, unless a browser could have changed them. */
+  /** The granted scopes if the response names none. Empty if a browser could have changed the requested scopes. */
   readonly defaultScope: string
 }
 
-/** What the token endpoint sent. */
+/** The response of the token endpoint. */
 interface Received {
   readonly status: number
   readonly fields: TokenFields
 }
 
 /**
- * Exchanges a code for an access token. Sent once, because a code works only once (RFC 6749, section 4.1.2). oauth4webapi
- * checks the callback, writes the request and checks the token; sending and reading are ours.
+ * Exchanges a code for an access token. The request is sent once, because a code works only once (RFC 6749, section
+ * 4.1.2). oauth4webapi checks the callback, writes the request and checks the token. The SDK sends the request and
+ * reads the response.
  *
  * @throws LoginError `invalid_grant`, `invalid_client`, `exchange_failed`
  * @throws NetworkError when the connection fails
@@ -78,7 +79,7 @@ export async function exchangeCode(
   )
   const { status, fields } = progress.received as Received
   const token = await processAuthorizationCodeResponse(server, client, response).catch((thrown: Error) => {
-    // Nothing else of the error, because it holds the token.
+    // Copies only this property, because the error holds the token.
     const [field] = /access_token|token_type|scope/.exec(thrown.message) ?? ['token']
     throw unusableResponse(status, `it has no valid \`${field}\``)
   })
@@ -97,8 +98,8 @@ export async function exchangeCode(
 }
 
 /**
- * Returns the parameters of a successful callback (RFC 6749, section 4.1.2; RFC 9207). The redirect URI can have others, of
- * names that oauth4webapi rejects.
+ * Returns the parameters of a successful callback (RFC 6749, section 4.1.2; RFC 9207). The redirect URI can have
+ * others, of names that oauth4webapi rejects.
  */
 function standardOnly(parameters: URLSearchParams): URLSearchParams {
   return new URLSearchParams([...parameters].filter(([name]) => ['code', 'state', 'iss'].includes(name)))

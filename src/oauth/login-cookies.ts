@@ -4,7 +4,9 @@ import { InvalidArgumentError } from '../shared/errors/index.ts'
 /** The maximum number of logins in progress in one browser. Above it the oldest is dropped. */
 const maxLogins = 5
 
-/** The maximum size of a cookie's name and value, in bytes. Browsers may reject more than 4,096 (RFC 6265, section 6.1). */
+/**
+ * The maximum size of a cookie's name and value, in bytes. Browsers may reject more than 4,096 (RFC 6265, section 6.1).
+ */
 const maxCookieSize = 3_500
 
 /**
@@ -30,12 +32,12 @@ export interface LoginCookies {
 }
 
 /**
- * Creates the cookies for the callback at a redirect URI: HttpOnly, and SameSite=Lax, so that the browser sends them when
- * the service redirects it back.
+ * Creates the cookies for the callback at a redirect URI: HttpOnly, and SameSite=Lax, so that the browser sends them
+ * when the service redirects it back.
  *
  * Over https they are Secure and have the `__Host-` prefix, so that no other host, including subdomains, can set them.
- * Over http (loopback) neither is possible. The prefix requires `Path=/`, which also lets the start of a login count the
- * logins in progress.
+ * Over http (loopback) neither is possible. The prefix requires `Path=/`, which also lets the start of a login count
+ * the logins in progress.
  */
 export function loginCookies(redirectUri: string, cookieName: string): LoginCookies {
   const { protocol } = new URL(redirectUri)
@@ -77,7 +79,10 @@ export function loginCookies(redirectUri: string, cookieName: string): LoginCook
 
 type Cookie = readonly [name: string, value: string]
 
-/** Returns how many of the newest logins fit together. Anyone can send thousands, so each is looked at once at most. */
+/**
+ * Returns how many of the newest logins fit together. Reads each cookie at most once, because anyone can send
+ * thousands.
+ */
 function fittingOf(logins: readonly Cookie[]): number {
   let size = 0
   const newest = logins.slice(-maxLogins).reverse()

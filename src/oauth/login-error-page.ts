@@ -3,22 +3,28 @@ import { LoginError, type LoginErrorReason, type NetworkError, type TimeoutError
 /** The errors of a login before `onConnected` is called. */
 export type LoginFailure = LoginError | NetworkError | TimeoutError
 
-/** Returns the status of a failed login: 403 if access was denied, 502 if the service failed or rejected the app, else 400. */
+/**
+ * Returns the status of a failed login: 403 if access was denied, 502 if the service failed or rejected the app, else
+ * 400.
+ */
 export function statusOf(failure: LoginFailure): number {
   const reason = reasonOf(failure)
   if (reason === 'access_denied') return 403
   return reason === 'exchange_failed' || reason === 'invalid_client' || hasServiceFailed(failure) ? 502 : 400
 }
 
-/** Whether the callback stands for a 500 or a 503, which a redirect cannot have (RFC 6749, section 4.1.2.1). */
+/**
+ * Whether the error code of the callback means a 500 or a 503, because a redirect cannot have these statuses (RFC 6749,
+ * section 4.1.2.1).
+ */
 function hasServiceFailed(failure: LoginFailure): boolean {
   const code = failure instanceof LoginError ? failure.code : undefined
   return code === 'server_error' || code === 'temporarily_unavailable'
 }
 
 /**
- * Returns the default page of a failed login, in words for the visitor: what happened, the description of a denial
- * (escaped), the reason, and a link to try again.
+ * Returns the default page of a failed login. It tells the visitor what happened, the description of a denial
+ * (escaped), the reason, and has a link to try again.
  */
 export function loginErrorPage(failure: LoginFailure, tryAgain: string): Response {
   const denial = failure instanceof LoginError && failure.reason === 'access_denied' ? failure.description : undefined

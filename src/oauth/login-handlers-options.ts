@@ -9,21 +9,21 @@ import { checkLoginRequest, type LoginRequest, loginRequestNames } from './start
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing is allowed here
 export type HandlerResult = WebResponse | void | Promise<WebResponse | void>
 
-/** What `onConnected` receives in addition to the token. */
+/** The second argument of `onConnected`. */
 export interface LoginContext<Data = unknown> {
   /** The callback request. */
   readonly request: WebRequest
-  /** The path to continue with. The default path if the login is unknown. */
+  /** The path to continue with. This is the default path if the cookie of the login is missing or invalid. */
   readonly returnTo: string
-  /** The `data` passed to `start`. Undefined if there was none, or if the login is unknown. */
+  /** The `data` passed to `start`. Undefined if there was none, or if the cookie of the login is missing or invalid. */
   readonly data: Data | undefined
 }
 
-/** What `onError` receives in addition to the error. */
+/** The second argument of `onError`. */
 export interface LoginErrorContext<Data = unknown> extends LoginContext<Data> {
   /**
    * The status of the default page: 403 if access was denied, 502 if the service failed or rejected the app, otherwise
-   * 400. If `onConnected` failed, there is no page, and it is 500.
+   * 400. If `onConnected` threw, the status is 500 and there is no default page.
    */
   readonly status: number
 }
@@ -31,27 +31,28 @@ export interface LoginErrorContext<Data = unknown> extends LoginContext<Data> {
 /** The options of `createLoginHandlers`. */
 export interface LoginHandlersOptions<Data = unknown> extends LoginRequest {
   /**
-   * Seals the login in progress in a cookie. At least 32 characters, for example from `openssl rand -base64 32`, and the
-   * same on every server. For rotation pass several: the first seals, and each of them opens.
+   * Encrypts the login in progress in a cookie. At least 32 characters, for example from `openssl rand -base64 32`, and
+   * the same on every server. For rotation pass several: the first encrypts, and each of them can decrypt.
    */
   readonly secret: SealSecret
   /**
    * Called with the token of a completed login, to store it. Returns your own response, or nothing to redirect the
-   * browser to `returnTo`. An error that it throws is passed to `onError`, and thrown by the handler unless `onError`
-   * returns a response; the login cannot be finished again.
+   * browser to `returnTo`. If `onConnected` throws an error, `onError` receives it. The handler then throws the error
+   * if `onError` returns no response. The login cannot be finished again.
    */
   readonly onConnected: (token: AccessToken, context: LoginContext<Data>) => HandlerResult
   /**
-   * Called when a login fails, to log the error: a `LoginError`, `NetworkError` or `TimeoutError`, or the error that
-   * `onConnected` threw. Returns your own response, or nothing to only observe: the visitor then gets a page that links to
-   * the start of the login, and an error of `onConnected` is thrown by the handler. An error that it throws is thrown, too.
+   * Called when a login fails, to log the error. This is a `LoginError`, `NetworkError` or `TimeoutError`, or the error
+   * that `onConnected` threw. Returns your own response, or nothing for the default: the visitor gets a page that links
+   * to the start of the login, and the handler throws an error of `onConnected`. If `onError` throws, the handler
+   * throws the same error.
    * @default `console.error` for errors whose remedy is `fix`, such as a wrong client secret
    */
   readonly onError?: ((error: Error, context: LoginErrorContext<Data>) => HandlerResult) | undefined
   /**
-   * The path that the browser is redirected to after the login. It must be on your site and at most 1,024 characters
-   * long. The start URL can override it, for example with `?return_to=/inbox`; an override that leaves the site or is too
-   * long is ignored.
+   * The path that the browser is redirected to after the login. The path must be on your site and at most 1,024
+   * characters long. The start URL can override the path, for example with `?return_to=/inbox`. An override that leaves
+   * the site or is too long is ignored.
    * @default '/'
    */
   readonly returnTo?: string | undefined
@@ -77,11 +78,11 @@ export interface LoginStartOptions<Data = unknown> {
   readonly scope?: LoginRequest['scope'] | undefined
   /** The actor to request. */
   readonly actor?: LoginRequest['actor']
-  /** Additional query parameters for the authorize URL. Replaces all of those of the handlers. */
+  /** Additional query parameters for the authorize URL. If set, the parameters of the handlers are not sent. */
   readonly parameters?: LoginRequest['parameters']
   /**
-   * A JSON value of your app of at most 1,024 bytes, for example the id of the user who starts the login. It is sealed in
-   * the login's cookie and passed to `onConnected` and `onError`.
+   * A JSON value of your app of at most 1,024 bytes, for example the id of the user who starts the login. The value is
+   * encrypted in the login's cookie, and passed to `onConnected` and `onError`.
    */
   readonly data?: Data | undefined
   /** The path that the browser is redirected to after the login. Overrides `return_to` in the start URL. */
@@ -116,7 +117,10 @@ export function checkReturnTo(returnTo: unknown): string {
   )
 }
 
-/** Returns the options of a login, or none if a framework passed the second argument (Next.js: `{ params }`; Hono: a function). */
+/**
+ * Returns the options of a login. Returns none if a framework passed the second argument, which is `{ params }` in
+ * Next.js and a function in Hono.
+ */
 export function checkStartOptions<Data>(given: LoginStartOptions<Data> | undefined): LoginStartOptions<Data> {
   if (given === undefined || typeof given === 'function') return {}
   if (typeof given === 'object' && given !== null && !Object.keys(startOptionNames).some((name) => name in given)) {
@@ -141,7 +145,7 @@ export function copyAppData(data: unknown): unknown {
   try {
     json = JSON.stringify(data)
   } catch {
-    // A cycle or a bigint. The platform's error may quote the data.
+    // A cycle or a bigint. The platform's error is dropped, because it can quote the data.
   }
   if (json === undefined || !survivesJson(data)) {
     throw new InvalidArgumentError(
@@ -177,7 +181,8 @@ const maxPathLength = 1_024
 const anyOrigin = 'http://origin.invalid'
 
 /**
- * Returns the path to return to after a login if it stays on its origin when a browser resolves it; otherwise undefined.
+ * Returns the path to return to after a login if it stays on its origin when a browser resolves it; otherwise
+ * undefined.
  *
  * The text comes from a URL that anyone can write. Backslashes, spaces and control characters are rejected because
  * browsers rewrite them (WHATWG URL, section 4.4). The resolved path is checked again because dot segments can expose a
@@ -192,7 +197,9 @@ export function safeReturnTo(text: unknown): string | undefined {
   return origin === anyOrigin && !pathname.startsWith('//') && path.length <= maxPathLength ? path : undefined
 }
 
-/** Returns the path and query of the login's start without `return_to`; undefined if it cannot be a link. */
+/**
+ * Returns the path and query of the login's start, with `return_to` removed; undefined if the result cannot be a link.
+ */
 export function startPathOf(url: string): string | undefined {
   const { pathname, searchParams } = new URL(url)
   searchParams.delete('return_to')

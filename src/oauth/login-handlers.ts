@@ -28,16 +28,18 @@ import {
   toTransactionRecord,
 } from './transaction.ts'
 
-/** Two request handlers. They need neither `this` nor a session store, so any number of servers can share a login. */
+/**
+ * The two request handlers of a login. They are plain functions that keep the login in a cookie, so any number of
+ * servers can share a login without a session store.
+ */
 export interface LoginHandlers<Data = unknown> {
   /**
    * Handles GET and POST of the start URL: redirects the browser to the consent screen. A speculative request
    * (`Sec-Purpose: prefetch`) gets a 503 and starts no login.
    *
-   * An object without any of the options is ignored, because some frameworks pass a second argument to a handler.
+   * Some frameworks pass a second argument to a handler, so an object that has none of the options is ignored.
    *
-   * @throws InvalidArgumentError when `request` is not a web `Request` or an option is invalid, or when the login does not
-   * fit in a cookie
+   * @throws InvalidArgumentError when `request` or an option is invalid, or when the login is too large for a cookie
    */
   readonly start: (request: WebRequest, options?: LoginStartOptions<Data>) => Promise<WebResponse>
   /** Handles GET of the redirect URI: finishes the login and calls `onConnected`, or `onError`. */
@@ -57,12 +59,13 @@ interface SealedLogin {
  * Creates the request handlers of a login, for any framework whose handlers take a web-standard `Request` and return a
  * `Response`. Use `toNodeListener` for `node:http` and Express.
  *
- * The transaction is kept in a sealed cookie of the browser that started the login: HttpOnly, SameSite=Lax, Secure unless
- * the redirect URI is http, and cleared by the callback. A callback in another browser fails, because it has no cookie. A
- * second callback with the same cookie, even at the same time, fails with `transaction_used` in the same process; in
- * another process it fails because the service accepts a code only once.
+ * The transaction is kept in an encrypted cookie of the browser that started the login. The cookie is HttpOnly and
+ * SameSite=Lax, and also Secure if the redirect URI is https. The callback clears it. A callback in another browser
+ * fails, because this browser has no cookie. A second callback with the same cookie, even at the same time, fails with
+ * `transaction_used` in the same process. In another process it fails because the service accepts a code only once.
  *
- * Only the path of a request is used, not its scheme and host: behind a proxy they differ from those in the browser.
+ * Only the path of a request is used. Its scheme and host are ignored, because behind a proxy they differ from the URL
+ * in the browser.
  *
  * @example
  * const login = createLoginHandlers<{ userId: string }>(app, {
@@ -82,7 +85,10 @@ export function createLoginHandlers<Data = unknown>(
   const { defaults, secret, onConnected, onError, defaultReturnTo, cookieName } = readHandlersOptions(options)
   const sealer = createSealer(secret, 'login cookie')
   const cookies = loginCookies(app.redirectUri, cookieName)
-  /** The path of the last start, for visitors whose login is unknown. Without its query, which is of one visitor. */
+  /**
+   * The path of the last start, for visitors without a login cookie. The query is removed, because it belongs to one
+   * visitor.
+   */
   let lastStartPath: string | undefined
 
   async function start(request: Request, given?: LoginStartOptions<Data>): Promise<Response> {
@@ -113,8 +119,8 @@ export function createLoginHandlers<Data = unknown>(
   }
 
   /**
-   * Seals a login for its cookie, and makes room for it. Drops the paths that the browser sent if the login does not fit
-   * otherwise, or if that keeps another login.
+   * Encrypts a login for its cookie, and makes room for the cookie. If there is too little space, drops the paths that
+   * the browser sent before it drops another login.
    */
   async function seal(name: string, login: SealedLogin, header: string | null) {
     const { transaction, returnTo, data } = login
@@ -151,7 +157,7 @@ export function createLoginHandlers<Data = unknown>(
       token = await app.finishLogin(request, fromTransactionRecord(login.transaction))
     } catch (error) {
       if (!isLoginFailure(error)) throw error
-      // A reloaded page, for example. Nothing has failed.
+      // For example, the visitor has reloaded the page after a completed login.
       if (isComplete(state)) return withSecurityHeaders(seeOther(context().returnTo), cleared)
       // biome-ignore lint/suspicious/noConsole: somebody must hear that the app is not set up correctly
       if (onError === undefined && error.remedy === 'fix') console.error(error)

@@ -5,15 +5,19 @@ import type { WebRequest, WebResponse } from '../shared/web-types.ts'
 
 /** The properties of a `node:http`, `node:http2` or Express request that the adapter reads. */
 export interface NodeRequest {
+  /** The HTTP method, for example `GET`. */
   readonly method?: string | undefined
+  /** The request target: path and query. */
   readonly url?: string | undefined
   /** In Express, the URL before a mounted router removed its path. */
   readonly originalUrl?: string | undefined
+  /** The headers, with names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
 }
 
 /** The members of a `node:http`, `node:http2` or Express response that the adapter uses. */
 export interface NodeResponse {
+  /** The HTTP status. */
   statusCode: number
   /** Returns the value of a header that is already set. */
   getHeader(name: string): number | string | readonly string[] | undefined
@@ -35,7 +39,7 @@ export interface NodeListenerOptions {
 
 const optionNames = { onError: true } satisfies Record<keyof NodeListenerOptions, true>
 
-/** The origin of every request. The `Host` header is not used, because the client can set it to anything. */
+/** The origin of every request. The `Host` header is ignored, because the client can set it to anything. */
 const origin = 'http://localhost'
 
 /** The supported methods. The platform's `Request` does not accept CONNECT, TRACE and TRACK. */
@@ -44,13 +48,13 @@ const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELE
 /**
  * Adapts a handler of web-standard requests to a listener for `node:http`, `node:http2`, Express and Connect.
  *
- * The handler receives method, headers, path and query. The origin of `request.url` is always `http://localhost`, and the
- * body is not passed on, because a login does not need it. An unsupported method gets a 405, and an invalid request a 400.
+ * The handler receives method, headers, path and query. The origin of `request.url` is always `http://localhost`. The
+ * body is dropped, because a login does not need it. An unsupported method gets a 405, and an invalid request a 400.
  * `Set-Cookie` and `Vary` are added to those that earlier middleware has set.
  *
  * The listener never rejects. An error of the handler is passed to `next` if there is one; otherwise it is passed to
- * `onError`, and the response is a 500. A response that fails after its headers were sent is aborted: HTTP/1.1 closes the
- * connection, HTTP/2 resets the stream.
+ * `onError`, and the response is a 500. A response that fails after its headers were sent is aborted: HTTP/1.1 closes
+ * the connection, HTTP/2 resets the stream.
  *
  * @example
  * site.get('/login', toNodeListener(login.start)) // `site` is an Express app
@@ -124,7 +128,10 @@ function errorResponse(status: number, text: string, headers: Record<string, str
   return new Response(text, { status, headers: { 'content-type': 'text/plain; charset=utf-8', ...headers } })
 }
 
-/** The headers that delimit a body. The handler's are dropped: a wrong one would corrupt the next response of the connection. */
+/**
+ * The headers that delimit a body. The handler's values are dropped, because a wrong value would corrupt the next
+ * response of the connection.
+ */
 const framingHeaders: readonly string[] = ['content-length', 'transfer-encoding', 'trailer']
 
 async function send(response: Response, nodeResponse: NodeResponse, isHead: boolean): Promise<void> {
@@ -141,7 +148,7 @@ async function send(response: Response, nodeResponse: NodeResponse, isHead: bool
   nodeResponse.end(body)
 }
 
-/** Returns the content length to send; undefined for a response that has none (RFC 9110, section 8.6). */
+/** Returns the content length to send; undefined for a response without this header (RFC 9110, section 8.6). */
 function lengthOf({ status, headers }: Response, body: Uint8Array, isHead: boolean): string | undefined {
   if (status === 204 || status === 304) return undefined
   if (!isHead || body.length > 0) return String(body.length)

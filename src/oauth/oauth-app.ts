@@ -1,5 +1,5 @@
 // src/oauth is the login: app options, start, callback, code exchange, transaction, request handlers, Node adapter. It
-// knows no connections.
+// does not use src/connections.
 
 import { checkSignal } from '../core/index.ts'
 import { throwIfAborted } from '../shared/abort.ts'
@@ -33,7 +33,7 @@ export interface OAuthAppOptions extends CommonAppOptions {
    */
   readonly clientAuthentication?: ClientAuthentication | undefined
   /**
-   * Sends the code exchange; called as `fetch(url, init)`. For a proxy or a test double. Must not follow redirects.
+   * Sends the code exchange; called as `fetch(url, init)`. Use it for a proxy or a test. It must not follow redirects.
    * @default globalThis.fetch
    */
   readonly fetch?: WebFetch | undefined
@@ -151,7 +151,7 @@ export class OAuthApp {
     const { code, codeVerifier, scope } = checkGrant(grant, this.redirectUri)
     const secrets = [...this.#settings.secrets, code, codeVerifier]
     const checked = { code, codeVerifier, parameters: new URLSearchParams({ code }), state: undefined, secrets }
-    // The scopes come from the browser, so they are no proof of what was granted.
+    // The scopes come from the browser, so they do not show which scopes were granted.
     const scopes = { requestedScope: typeof scope === 'string' ? scope : undefined, defaultScope: '' }
     return exchangeCode(this.#settings, checked, scopes, signal)
   }
@@ -190,7 +190,7 @@ function checkSecret(options: OAuthAppOptions): string {
   return checkText('clientSecret', options.clientSecret)
 }
 
-/** Checks a grant, which is untrusted JSON. The format of the code verifier is that of RFC 7636, section 4.1. */
+/** Checks a grant, which is untrusted JSON. RFC 7636, section 4.1, defines the format of the code verifier. */
 function checkGrant(grant: AuthorizationCodeGrant, redirectUri: string): AuthorizationCodeGrant {
   const { code, codeVerifier } = (grant as Partial<AuthorizationCodeGrant> | null | undefined) ?? {}
   if (typeof code !== 'string' || code === '') throw invalidGrant('code')

@@ -25,8 +25,8 @@ export interface AuthorizationCodeGrant {
 
 /**
  * An OAuth app without a client secret, for code that users can read: pages, browser extensions, native apps (a public
- * client in RFC 6749, section 2.1). It starts a login and checks the callback. Your server then exchanges the code, with
- * `OAuthApp.exchangeCode`.
+ * client in RFC 6749, section 2.1). It starts a login and checks the callback. Your server then exchanges the code,
+ * with `OAuthApp.exchangeCode`.
  *
  * @throws InvalidArgumentError when an option is invalid
  */
@@ -67,7 +67,7 @@ export class PublicOAuthApp {
 
   /**
    * Checks the callback of a login and returns the grant that your server needs to finish it. POST the grant to your
-   * server immediately, over https: with it and the client secret, anyone could get the token.
+   * server immediately and over https, because anyone who has the grant and the client secret can get the token.
    *
    * @throws LoginError when the callback or the transaction is invalid, or the service rejects the login; see `reason`
    */

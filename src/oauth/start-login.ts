@@ -6,17 +6,17 @@ import { parseScopes, type Scope } from '../shared/scopes.ts'
 import type { AppSettings } from './app-options.ts'
 import { LoginTransaction } from './transaction.ts'
 
-/** What a login requests. */
+/** The scopes, actor and parameters of a login. */
 export interface LoginRequest {
   /**
-   * The scopes to request, as a list or separated by spaces. `scopesFor` returns the scopes that operations need, and
-   * `scopesToRequest` of an `InsufficientScopeError` those that a call was missing. A member's role can remove `:write`
-   * scopes ([specification](docs/service.md#actors)).
+   * The scopes to request, as a list or separated by spaces. `scopesFor` returns the scopes that operations need.
+   * `scopesToRequest` of an `InsufficientScopeError` adds the scopes that a call was missing. A member's role can
+   * remove `:write` scopes ([specification](docs/service.md#actors)).
    */
   readonly scope: readonly (Scope | (string & {}))[] | string
   /**
-   * The actor that the token acts as. If absent, the parameter is not sent and the service chooses: no default is
-   * documented ([reference](docs/service.md#login)).
+   * The actor that the token acts as. If absent, the service chooses the actor. Its default is undocumented
+   * ([reference](docs/service.md#login)).
    */
   readonly actor?: Actor | undefined
   /** Additional query parameters for the authorize URL. Must not contain parameters that the login sets. */
@@ -33,7 +33,7 @@ export const loginRequestNames = {
 export interface StartedLogin {
   /** The URL of the consent screen. Send the admin's browser there. */
   readonly url: string
-  /** Finishes the login. Keep it until the callback, bound to the browser that you redirect. */
+  /** Pass this to `finishLogin`. Until the callback, store it in the session of the browser that you redirect. */
   readonly transaction: LoginTransaction
 }
 

@@ -21,12 +21,12 @@ export interface TokenRequest {
   /** In milliseconds, including reading the response. */
   readonly timeout: number
   readonly signal: WebAbortSignal | undefined
-  /** No error may quote them. */
+  /** Texts that errors must not quote. */
   readonly secrets: readonly string[]
 }
 
 /**
- * Sends the request once, and reads its response, which is no redirect.
+ * Sends the request once, and reads its response. A redirect is an error.
  *
  * @throws LoginError `exchange_failed` when the response cannot be read
  * @throws NetworkError when the connection fails
@@ -39,7 +39,7 @@ export async function sendTokenRequest(request: TokenRequest): Promise<TokenResp
   const progress: Progress = {}
   const startedAt = Date.now()
   const start = performance.now()
-  // Never the name of what was thrown: a custom fetch can set it to anything, even to a secret.
+  // The error's name is left out, because a custom fetch can set it to anything, even to a secret.
   const attempt = (error: string): Attempt => ({ startedAt, duration: Math.round(performance.now() - start), error })
   let late: TimeoutError | undefined
   try {
@@ -64,7 +64,9 @@ export async function sendTokenRequest(request: TokenRequest): Promise<TokenResp
   }
 }
 
-/** How far a token request has come, because `fetch` and the body may never settle. */
+/**
+ * The progress of a token request. An object, because a timeout can end the wait while `fetch` or the body is pending.
+ */
 interface Progress {
   opened?: OpenResponse
 }

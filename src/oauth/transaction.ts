@@ -16,11 +16,11 @@ export type TransactionRecord = TransactionSecrets &
   Omit<LoginTransaction, 'scopes' | 'actor'> &
   Partial<Pick<LoginTransaction, 'actor'>>
 
-/** Kept outside the object, so that printing, copying or serializing a transaction cannot reveal them. */
+/** Secrets are kept outside the object, so that printing, copying or serializing a transaction cannot reveal them. */
 const secrets = /* @__PURE__ */ new WeakMap<LoginTransaction, TransactionSecrets>()
 
 /**
- * The states that a callback has used. While the process runs, they also reject a second copy of a transaction (a
+ * The states that a callback has used. While the process runs, a second copy of a transaction is also rejected (a
  * replayed cookie, a reloaded page).
  */
 const usedStates = /* @__PURE__ */ new Map<string, UsedState>()
@@ -31,12 +31,14 @@ interface UsedState {
   isComplete: boolean
 }
 
-/** The maximum number of used states kept. Above it the oldest is dropped; the service still accepts a code only once. */
+/**
+ * The maximum number of used states kept. Above it the oldest is dropped; the service still accepts a code only once.
+ */
 const maxUsedStates = 10_000
 
 /**
- * A login in progress, from `startLogin` to the callback. It holds the state and the code verifier, and reveals neither
- * when printed, inspected, cloned or serialized. It can be used for one callback, and expires.
+ * A login in progress, from `startLogin` to the callback. It holds the state and the code verifier, and hides them when
+ * it is printed, inspected, cloned or serialized. It can be used for one callback, and expires.
  *
  * Keep it until the callback: with `serializeTransaction` in a browser, with `sealTransaction` on a server, or let
  * `createLoginHandlers` do it.
@@ -109,7 +111,7 @@ export function markUsed(transaction: LoginTransaction): void {
   usedStates.set(state, { expiresAt: transaction.expiresAt, isComplete: false })
 }
 
-/** Marks a used state as that of a completed login. */
+/** Remembers that the login with this state was completed. */
 export function markComplete(state: string): void {
   const used = usedStates.get(state)
   if (used !== undefined) used.isComplete = true
@@ -128,11 +130,11 @@ export function toTransactionRecord(transaction: LoginTransaction): TransactionR
 }
 
 /**
- * Returns a transaction as text that survives the redirect. Store it in the `sessionStorage` of the browser that started
- * the login, which belongs to one tab.
+ * Returns a transaction as text that survives the redirect. Store it in the `sessionStorage` of the browser that
+ * started the login, which belongs to one tab.
  *
- * **The text contains the state and the code verifier in plain text.** Do not log it, send it, or store it where another
- * origin or another user can read it. On a server use `sealTransaction`.
+ * **The text contains the state and the code verifier in plain text.** Do not log it, send it, or store it where
+ * another origin or another user can read it. On a server use `sealTransaction`.
  *
  * @throws LoginError `transaction_used`, `transaction_expired`, `transaction_invalid`
  */
@@ -142,10 +144,10 @@ export function serializeTransaction(transaction: LoginTransaction): string {
 
 /**
  * Returns the transaction that `serializeTransaction` wrote. Accepts the result of `sessionStorage.getItem` unchanged.
- * Remove the item immediately: a transaction can be used for one callback, and a reloaded page does not know that it was
- * used.
+ * Remove the item immediately, because a transaction can be used for one callback, and a reloaded page cannot know that
+ * it was used.
  *
- * @throws LoginError `transaction_missing` when there is no text, `transaction_invalid` when it is not a transaction,
+ * @throws LoginError `transaction_missing` when there is no text, `transaction_invalid` for any other text,
  * `transaction_expired`
  */
 export function parseTransaction(text: string | null | undefined): LoginTransaction {
@@ -155,7 +157,7 @@ export function parseTransaction(text: string | null | undefined): LoginTransact
 
 /** The options of `sealTransaction` and `openTransaction`. */
 export interface SealOptions {
-  /** At least 32 characters. For rotation pass several: the first seals, and each of them opens. */
+  /** At least 32 characters. For rotation pass several: the first encrypts, and each of them can decrypt. */
   readonly secret: SealSecret
 }
 
@@ -164,12 +166,12 @@ const sealOptionNames = { secret: true } satisfies Record<keyof SealOptions, tru
 const purpose = 'login transaction'
 
 /**
- * Seals a transaction as text for a cookie or a hidden field. The text can be neither read nor changed without the
- * secret, and opens until the transaction expires, so servers need no session store and any of them can finish the login.
- * (JWE with `dir` and `A256GCM`, RFC 7516.)
+ * Encrypts a transaction as text for a cookie or a hidden field (JWE with `dir` and `A256GCM`, RFC 7516). Only servers
+ * with the secret can read or change the text, until the transaction expires. So any of your servers can finish the
+ * login, without a session store.
  *
- * Bind it to the browser that you redirect with an HttpOnly, SameSite=Lax cookie, and clear the cookie in the callback:
- * the text itself can be opened any number of times.
+ * Bind the text to the browser that you redirect with an HttpOnly, SameSite=Lax cookie. Clear the cookie in the
+ * callback, because the text itself can be decrypted any number of times.
  *
  * @throws InvalidArgumentError when an option is invalid, such as a secret of fewer than 32 characters
  * @throws LoginError `transaction_used`, `transaction_expired`, `transaction_invalid`
@@ -179,12 +181,12 @@ export async function sealTransaction(transaction: LoginTransaction, options: Se
 }
 
 /**
- * Opens a transaction that `sealTransaction` sealed. Accepts a cookie's value unchanged, including `undefined`.
+ * Decrypts a transaction that `sealTransaction` encrypted. Accepts a cookie's value unchanged, including `undefined`.
  * `finishLogin` then checks that the transaction belongs to its app, service and redirect URI.
  *
  * @throws InvalidArgumentError when an option is invalid, such as a secret of fewer than 32 characters
  * @throws LoginError `transaction_missing` when there is no text, `transaction_expired`, `transaction_invalid` when the
- * text was changed or sealed with a secret that was not passed
+ * text was changed or encrypted with another secret
  */
 export async function openTransaction(
   sealed: string | null | undefined,
@@ -200,7 +202,7 @@ function transactionSealer(options: SealOptions): Sealer {
   return createSealer(options.secret, purpose)
 }
 
-/** Returns the sealed value, or throws the `LoginError` for the reason that it does not open. */
+/** Returns the decrypted value, or throws a `LoginError` with the reason of the failure. */
 export function openedValue(opened: Opened): unknown {
   if (opened.ok) return opened.value
   throw opened.failure === 'expired' ? expiredTransaction() : invalidTransaction()

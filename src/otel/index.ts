@@ -47,13 +47,13 @@ export interface OtelHooksOptions {
  * HTTP. Retries, and waits for the rate limit, are events of the call's span.
  *
  * Spans contain no id, query, cursor, header, body or token. For this reason `url.template` replaces `url.full`. A path
- * passed to `request()` is part of the span names, so pass ids in `input.path`. No trace context is sent to the service.
+ * passed to `request()` is part of the span names, so pass ids in `input.path`. Requests carry no trace context.
  *
  * @example
  * const traced = new SupportWorkspace({ baseUrl, accessToken, hooks: otelHooks() })
  * await traced.me()
  *
- * @throws InvalidArgumentError when an option is misspelled, or is no tracer or no hooks
+ * @throws InvalidArgumentError when `tracer` or `hooks` is invalid, or an option is misspelled
  */
 export function otelHooks(options: OtelHooksOptions = {}): Hooks {
   checkOptions('options', options, { tracer: true, hooks: true }, '`otelHooks`')
@@ -83,7 +83,7 @@ export function otelHooks(options: OtelHooksOptions = {}): Hooks {
   const hook = <Name extends keyof Hooks>(name: Name, record: (call: CallSpans, event: EventOf<Name>) => void) => {
     return (event: EventOf<Name>): void => {
       let parent = context.active()
-      // A tracer that throws must not keep the user's hooks from being called.
+      // The user's hooks must be called even if the tracer throws.
       notify(() => {
         const call = callOf(event)
         parent = call.context
@@ -124,7 +124,7 @@ interface CallSpans {
   attempt: Span | undefined
 }
 
-/** Starts the span of a request, with the attributes that the conventions for HTTP clients want from the start. */
+/** Starts the span of a request, with the attributes that the conventions for HTTP clients require at the start. */
 function startAttempt(tracer: Tracer, parent: Context, { method, urlTemplate, attempt }: AttemptStartEvent): Span {
   const { origin, protocol, hostname, port } = new URL(urlTemplate)
   const template = urlTemplate.slice(origin.length)

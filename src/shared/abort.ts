@@ -16,8 +16,9 @@ export function forwardAbort(signal: AbortSignal | null | undefined, controller:
 }
 
 /**
- * Settles with the promise, or rejects with the signal's reason as soon as the signal aborts, even if the operation
- * behind the promise ignores the signal (a custom fetch, a token provider). Leaves no listener behind.
+ * Returns the result of the promise, or rejects with the signal's reason as soon as the signal aborts. This also works
+ * if the operation behind the promise ignores the signal (a custom fetch, a token provider). Removes its listener at
+ * the end.
  */
 export async function untilAborted<Value>(
   promise: PromiseLike<Value>,

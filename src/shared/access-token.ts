@@ -22,13 +22,14 @@ export class AccessToken {
   /** The token type as sent by the service, for example `Bearer`. */
   readonly tokenType: string
   /**
-   * The granted scopes, separated by spaces. If the service names none, those that were requested (RFC 6749, section
-   * 5.1); after `exchangeCode` it is empty then, because the requested scopes come from the browser.
+   * The granted scopes, separated by spaces. If the service names none, these are the requested scopes (RFC 6749,
+   * section 5.1). After `exchangeCode` they are empty in this case, because a browser could have changed the requested
+   * scopes.
    */
   readonly scope: string
   /** The granted scopes, as a list. */
   readonly scopes: readonly Scope[]
-  /** The requested scopes. Empty if they are not known (`exchangeCode` without `scope`). */
+  /** The requested scopes. Empty if they are unknown, because `exchangeCode` was called without `scope`. */
   readonly requestedScopes: readonly Scope[]
   /**
    * The requested scopes that were not granted. A member's role can remove `:write` scopes that require an admin
@@ -62,8 +63,8 @@ export class AccessToken {
 }
 
 /**
- * Makes Node's console print an instance as what its `toJSON` returns. Set on the instance, because bundlers keep a class
- * with a computed method even if it is not used.
+ * Makes Node's console print an instance as what its `toJSON` returns. Set on the instance, because bundlers keep a
+ * class with a computed method even if it is not used.
  */
 export function printAsJson(name: string, instance: { toJSON(): unknown }): void {
   const print = (_depth: unknown, options: unknown, inspect: unknown) => {

@@ -51,7 +51,9 @@ export function parseBaseUrl(baseUrl: unknown, allowInsecureHttp: boolean): URL 
   return new URL(url.origin + url.pathname.replace(/\/+$/, ''))
 }
 
-/** Returns an example of an address. For a host and a port without a scheme, that is what was meant. */
+/**
+ * Returns an example of an address. For a host and a port without a scheme, the example is the address with a scheme.
+ */
 function addressFor(baseUrl: unknown): string {
   const isHost = typeof baseUrl === 'string' && /^[\w.-]+:\d+(\/|$)/.test(baseUrl)
   const url = isHost ? toUrl(`http://${baseUrl}`) : undefined

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from './errors/index.ts'
 /** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** Whether a value is an object, and not null or an array. */
+/** Whether a value is an object other than null and an array. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -109,7 +109,9 @@ function isInvalidDate(found: unknown, key: string, holder: object): boolean {
   return found === null && Reflect.get(holder, key) instanceof Date
 }
 
-/** Returns what is wrong with a value that `JSON.stringify` cannot read, whose getters or `toJSON` may quote a value. */
+/**
+ * Returns what is wrong with a value that `JSON.stringify` cannot read, whose getters or `toJSON` may quote a value.
+ */
 function problemOf(thrown: unknown): string {
   if (thrown instanceof RangeError) return 'is nested too deeply'
   return thrown instanceof TypeError && /circular|cyclic/i.test(thrown.message)

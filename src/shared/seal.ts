@@ -2,26 +2,31 @@ import { toHex } from './bytes.ts'
 import { InvalidArgumentError, SupportWorkspaceError } from './errors/index.ts'
 import { safeCause } from './errors/redact.ts'
 
-/** One secret, or several for rotation: the first seals, and each of them opens. At least 32 characters each. */
+/**
+ * A secret of at least 32 characters. For rotation, a list of secrets: the first encrypts, and each of them can
+ * decrypt.
+ */
 export type SealSecret = string | readonly string[]
 
-/** Why a sealed text does not open. */
+/** Why an encrypted text cannot be decrypted. */
 export type SealFailure = 'malformed' | 'unknown-key' | 'tampered' | 'expired'
 
-/** The result of opening a sealed text. A failure is returned, because untrusted text often does not open. */
+/** The result of decrypting a text. A failure is returned instead of thrown, because untrusted text often fails. */
 export type Opened =
-  /** `outdated` is whether another secret than the first sealed it. */
+  /** `outdated` is whether the text was encrypted with a secret other than the first. */
   | { readonly ok: true; readonly value: unknown; readonly outdated: boolean }
   | { readonly ok: false; readonly failure: SealFailure }
 
-/** Encrypts and authenticates values as text, and opens them again. */
+/** Encrypts and authenticates values as text, and decrypts them. */
 export interface Sealer {
-  /** Seals a JSON value. `expiresAt` is in milliseconds since the Unix epoch; without it the text never expires. */
+  /**
+   * Encrypts a JSON value. `expiresAt` is in milliseconds since the Unix epoch. By default, the text does not expire.
+   */
   seal(value: unknown, expiresAt?: number): Promise<string>
   open(sealed: string): Promise<Opened>
 }
 
-/** The content of a sealed text. */
+/** The content of an encrypted text. */
 interface Sealed {
   readonly value: unknown
   readonly expiresAt?: number
@@ -33,8 +38,9 @@ interface SealKey {
 }
 
 /**
- * Creates a sealer for one purpose: JWE (RFC 7516) with `dir` and `A256GCM`. Text sealed for one purpose does not open for
- * another: each purpose has separate keys, derived from the secrets by HKDF with SHA-256 (RFC 5869).
+ * Creates a sealer for one purpose, with JWE (RFC 7516), `dir` and `A256GCM`. Each purpose has separate keys, derived
+ * from the secrets by HKDF with SHA-256 (RFC 5869). So a text that was encrypted for one purpose cannot be decrypted
+ * for another.
  *
  * @throws InvalidArgumentError when a secret is shorter than 32 characters
  */
@@ -95,7 +101,7 @@ function checkSecrets(secret: unknown): readonly string[] {
   )
 }
 
-/** Derives a key and its id. The id is not derived from the key, so it reveals nothing about the key. */
+/** Derives a key and its id. The id is derived separately from the key, so it reveals nothing about the key. */
 async function deriveKey(secret: string, purpose: string): Promise<SealKey> {
   const material = await crypto.subtle.importKey('raw', new TextEncoder().encode(secret), 'HKDF', false, [
     'deriveKey',

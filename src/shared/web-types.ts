@@ -1,6 +1,6 @@
 /**
  * A type of the web platform if the compiler knows it (from the DOM library, Node, Bun, Deno or Workers), otherwise the
- * members that this package uses. Users need neither the DOM library nor `@types/node`.
+ * members that this package uses. So a project compiles without the DOM library and `@types/node`.
  */
 type Global<Name extends string, Fallback> = typeof globalThis extends {
   [name in Name]: { prototype: infer Instance }
@@ -62,6 +62,7 @@ export type WebResponse = Global<
 
 /** The second argument of a `fetch` call, as plain data. */
 export interface FetchInit {
+  /** The HTTP method in upper case, for example `POST`. */
   readonly method: string
   /** Header names in lower case. Includes `authorization`. */
   readonly headers: Readonly<Record<string, string>>
@@ -89,8 +90,8 @@ export interface FetchResponse {
 }
 
 /**
- * A function that sends a request and returns its response: the platform's `fetch`, that of undici or node-fetch, or
- * your own wrapper. It is called with a URL string and plain data.
+ * A function that sends a request and returns its response: the platform's `fetch`, the `fetch` of undici or
+ * node-fetch, or your wrapper. The SDK calls it with a URL string and plain data.
  */
 export type WebFetch = (url: string, init: FetchInit) => Promise<FetchResponse>
 

@@ -58,7 +58,7 @@ function replyForm(
   { workspace, me, fail, signal }: Options,
   onSent: (message: Message) => void,
 ): HTMLElement {
-  // Without this check, `messages.create` below would not compile.
+  // With this check, TypeScript knows that the actor is `self`, which `messages.create` below requires.
   if (workspace.actor !== 'self') {
     return element(
       'p',

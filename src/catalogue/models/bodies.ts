@@ -1,11 +1,11 @@
 import { mcpTool, reference } from '../fact.ts'
 import { flag, freeForm, fromTool, html, requested, text, unknownFields } from './field.ts'
 
-// The texts are those of the comments in src/client/models, which a test compares.
+// The texts are the same as the comments in src/client/models. A test compares them.
 
 const email = (meaning: string) => ({ ...text(meaning), format: 'email' }) as const
 
-/** What operations send, by the name of its schema. Samples print required fields only. */
+/** The request bodies of the operations, by the name of the schema. Samples print required fields only. */
 export const bodies = {
   createConversationBody: requested('The body of `conversations.create`.', reference('Create conversation'), {
     customer_email: email('Email address of the customer.'),

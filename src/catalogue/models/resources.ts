@@ -1,14 +1,14 @@
 import { guide, reference, specification } from '../fact.ts'
 import { count, flag, freeForm, html, many, one, sampled, text, texts, time, told, unknownFields } from './field.ts'
 
-// The texts are those of the comments in src/client/models, which a test compares.
+// The texts are the same as the comments in src/client/models. A test compares them.
 
 const conversationPages = ['Create conversation']
 const messagePages = ['List messages', 'Send message']
 const contactPages = ['List contacts', 'Create contact']
 const memberPages = ['List team members', 'Get team member']
 
-/** What the service returns. */
+/** The resources that the service returns. */
 export const resources = {
   user: sampled(
     'A person: a customer, an author or a team member.',

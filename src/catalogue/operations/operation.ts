@@ -4,35 +4,39 @@ import type { KnownScope } from '../../shared/scopes.ts'
 import { type Fact, guide, type Observation, reference, type Source, type Statement, specification } from '../fact.ts'
 import type { ModelName } from '../models.ts'
 
-/** What is known of an operation. `evidence` and `sources` are about its method and path. */
+/** The facts about an operation. `evidence` and `sources` are about its method and path. */
 export interface CatalogueOperation extends Fact {
   /** The id of the operation in this package, which is also the name of its method: `contacts.create`. */
   readonly id: OperationId
-  /** The vendor's name where it is printed, for example `createContact`. Otherwise a name of the same form. */
+  /** The vendor's name, for example `createContact`. If the documents print none, a name in the same style. */
   readonly operationId: string
-  /** The title of the page in the reference, or one of the same form. */
+  /** The title of the page in the reference. Without a page, a title in the same style. */
   readonly title: string
+  /** The HTTP method. */
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Path below the base URL, with parameters in braces. */
   readonly path: `/${string}`
-  /** The scope that it needs. Absent if it needs none. */
+  /** The required scope. Absent if the operation needs none. */
   readonly scope?: KnownScope
-  /** `self` if a source says that it needs an `actor=self` token. */
+  /** `self` if a source says that the operation needs an `actor=self` token. */
   readonly actor: 'self' | 'any'
   /**
-   * Whether sending it twice has the effect of sending it once: `safe` for GET and DELETE, `unsafe` for POST, `unknown`
-   * for PATCH.
+   * Whether two requests have the same effect as one: `safe` for GET and DELETE, `unsafe` for POST, `unknown` for
+   * PATCH.
    */
   readonly repeat: 'safe' | 'unsafe' | 'unknown'
-  /** How a successful response is wrapped: in `data`, in `data` with `page_metadata`, not at all, or no body. */
+  /**
+   * How a successful response is wrapped. `item` has `data`, `list` has `data` with `page_metadata`, `bare` has no
+   * wrapper, and `none` is empty.
+   */
   readonly envelope: 'item' | 'list' | 'bare' | 'none'
-  /** The query parameters of a list, each with how it is known for this list. */
+  /** The query parameters of a list, each with its evidence for this list. */
   readonly query: Readonly<Record<string, Statement>>
   /** The model of the request body. */
   readonly body?: ModelName
   /** The model of the response, or of an item of a list. */
   readonly response?: ModelName
-  /** What else is known of it. */
+  /** Other facts about the operation. */
   readonly notes: readonly Statement[]
   /** Calls to the live service that succeeded. Absent if there was none. */
   readonly observed?: Observation
@@ -47,7 +51,7 @@ interface Definition extends Partial<Pick<CatalogueOperation, 'actor' | 'envelop
   readonly request: `${'GET' | 'POST' | 'PATCH' | 'DELETE'} /${string}`
 }
 
-/** What is known of an operation before it has its id, which tells its scope. */
+/** An operation before its id and scope are known. */
 export type Entry = Omit<CatalogueOperation, 'id' | 'scope' | 'observed'>
 
 /** An operation that has a page in the reference, by the title of the page. */

@@ -1,7 +1,10 @@
 import { fact, guide, inferred, reference, specification } from '../fact.ts'
 import { type Topic, topic } from './topic.ts'
 
-/** What is known of one resource, and at the end what is known of none. */
+/**
+ * The topics of the resources. The last two topics are about inferred endpoints and about open questions of the
+ * service.
+ */
 export const ofResources: readonly Topic[] = [
   topic('Identity', { resource: 'me' }),
   topic('Conversations', {
@@ -38,7 +41,10 @@ export const ofResources: readonly Topic[] = [
   topic('Team members', {
     resource: 'members',
     facts: [
-      fact('The id is that of the membership, and the id of the person is `user.id`', reference('Get team member')),
+      fact(
+        'The `id` of a team member identifies the membership, and `user.id` identifies the person',
+        reference('Get team member'),
+      ),
     ],
     unknown: ['The values of `role` other than `admin`. Informal notes mention moderator and agent'],
   }),
@@ -56,7 +62,7 @@ export const ofResources: readonly Topic[] = [
   }),
   topic('Tasks and segments', {
     facts: [
-      fact('Both exist', specification('section 1')),
+      fact('The service has tasks and segments', specification('section 1')),
       fact('There are scopes to read, create, update and delete them', guide('Scopes')),
       inferred('Their paths have the form of the paths of contacts', reference('List contacts')),
     ],

@@ -1,7 +1,7 @@
 import { fact, guide, inferred, reference, specification } from '../fact.ts'
 import { type Topic, topic } from './topic.ts'
 
-/** What applies to every call: the login, its tokens, and the conventions of requests and responses. */
+/** The topics that apply to every call: the login, its tokens, and the conventions of requests and responses. */
 export const ofService: readonly Topic[] = [
   topic('Client id and secret', {
     facts: [
@@ -41,7 +41,7 @@ support@supportwire.app, the contact that the introduction names. Until you have
         specification('section 9'),
       ),
       fact('Ids are strings', reference('every endpoint (samples)')),
-      inferred('Any field except an `id` can be null or absent: the samples do not say', reference('samples')),
+      inferred('Any field except an `id` can be null or absent, because the samples do not say', reference('samples')),
       inferred('A literal in a sample, such as the role `admin`, is one of several values', reference('samples')),
     ],
   }),
@@ -72,7 +72,7 @@ support@supportwire.app, the contact that the introduction names. Until you have
         reference('Exchange code for token'),
       ),
       fact(
-        'The response has `access_token`, `token_type` and `scope`; no expiry and no refresh token',
+        'The response has `access_token`, `token_type` and `scope`, but lacks an expiry and a refresh token',
         specification('section 4'),
         specification('section 5'),
       ),
@@ -96,9 +96,12 @@ support@supportwire.app, the contact that the introduction names. Until you have
   topic('Actors', {
     facts: [
       fact('A token is bound to an app, an organization and an actor', specification('section 5')),
-      fact('`app` is the app itself: it reads and administers, and cannot author content', specification('section 5')),
       fact(
-        '`self` is one user in one organization: it can also author content and manage members',
+        '`app` is the app itself, which reads and administers, but cannot author content',
+        specification('section 5'),
+      ),
+      fact(
+        '`self` is one user in one organization, who can also author content and manage members',
         specification('section 5'),
       ),
       fact(
@@ -115,7 +118,7 @@ support@supportwire.app, the contact that the introduction names. Until you have
         reference('Update organization'),
       ),
       fact(
-        'A `self` token has no scope that the role of its user does not allow: a member loses `:write` scopes that need an admin',
+        'The role of the user limits the scopes of a `self` token. For example, a member loses `:write` scopes that need an admin',
         specification('section 5'),
       ),
     ],

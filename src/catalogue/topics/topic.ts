@@ -1,16 +1,18 @@
 import type { Statement } from '../fact.ts'
 
-/** What is known about one subject, in the order of `docs/service.md`. */
+/** The facts about a subject. `docs/service.md` has the topics in the same order. */
 export interface Topic {
+  /** The heading, for example `Paging`. */
   readonly title: string
-  /** What comes first, in Markdown. */
+  /** Markdown before the facts. */
   readonly intro: string
+  /** The facts that sources tell, or that are inferred from them. */
   readonly facts: readonly Statement[]
-  /** What no source tells, in Markdown. */
+  /** The questions that no source answers, in Markdown. */
   readonly unknown: readonly string[]
-  /** The operations that it is about: what stands before the dot of their ids. */
+  /** The resource of its operations, which is the part before the dot of their ids, for example `contacts`. */
   readonly resource?: string
-  /** What to do about it, in Markdown. */
+  /** Advice for users, in Markdown. */
   readonly advice: string
 }
 

@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type * as z from 'zod/mini'
 
-/** The schema of a model, as a Standard Schema. Returns values as they are, unknown fields included. */
+/** The schema of a model, as a Standard Schema. Returns values unchanged, including unknown fields. */
 export type Schema<Model> = StandardSchemaV1<Model, Model>
 
 /**

@@ -1,4 +1,5 @@
-// A schema for each model and each body. Only src/client/lazy-schemas.ts loads this folder, when a schema is first used.
+// A schema for each model and each body. Only src/client/lazy-schemas.ts loads this folder, when a schema is first
+// used.
 
 import * as z from 'zod/mini'
 import type { Contact, CreateContactBody, UpdateContactBody } from '../models/contact.ts'
@@ -23,7 +24,10 @@ import type { CreateTaskBody, Task, UpdateTaskBody } from '../models/task.ts'
 import type { User } from '../models/user.ts'
 import { type Schema, schemaFor } from './schema-for.ts'
 
-/** An optional, nullable field. The documents don't say which fields can be null or absent, so all but `id` can. */
+/**
+ * An optional, nullable field. The documents do not say which fields can be null or absent, so every field except `id`
+ * can.
+ */
 function nullish<Inner extends z.core.SomeType>(inner: Inner): z.ZodMiniExactOptional<z.ZodMiniNullable<Inner>> {
   return z.exactOptional(z.nullable(inner))
 }
@@ -89,7 +93,7 @@ const updateTaskBody: Schema<UpdateTaskBody> = freeForm
 const createSegmentBody: Schema<CreateSegmentBody> = freeForm
 const updateSegmentBody: Schema<UpdateSegmentBody> = freeForm
 
-/** Every schema, by the name that `lazySchema` knows it by. */
+/** Every schema, by the name that `lazySchema` uses. */
 export const all = {
   user: schemaFor<User>()(user),
   organization: schemaFor<Organization>()(organization),

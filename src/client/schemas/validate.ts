@@ -6,10 +6,10 @@ type Name = keyof typeof all
 type Predicate = (value: unknown) => boolean
 
 /**
- * Validates a value with a schema of this package. A valid value is returned itself, not as a copy.
+ * Validates a value with a schema of this package. Returns a valid value itself instead of a copy.
  *
- * Most values are valid, which a predicate finds out in a quarter of the time, because it creates nothing. Only the others
- * need the schema itself, for their issues.
+ * Most values are valid. A predicate confirms this in a quarter of the time, because it creates no objects. Only
+ * invalid values need the schema itself, for their issues.
  */
 export function validate(name: Name, value: unknown): StandardSchemaV1.Result<unknown> {
   if (predicates[name](value)) return { value }
@@ -19,8 +19,8 @@ export function validate(name: Name, value: unknown): StandardSchemaV1.Result<un
 }
 
 /**
- * Returns the names of the fields that a schema has, or undefined if it has none because none is documented. Loaded with
- * the schemas, which a write loads anyway, so that the names are no part of a bundle of the client.
+ * Returns the names of the documented fields of a schema, or undefined if its fields are undocumented. The names are
+ * loaded with the schemas, which a write loads anyway, so that the client's bundle stays small.
  */
 export function documentedNames(name: Name): readonly string[] | undefined {
   const { shape } = (all[name] as unknown as { readonly def: z.core.$ZodObjectDef }).def
@@ -33,8 +33,8 @@ const predicates = Object.fromEntries(
 ) as Record<Name, Predicate>
 
 /**
- * Returns a function that tells whether a schema accepts a value. Made of closures, because compiling to code needs
- * `new Function`, which strict content security policies forbid.
+ * Returns a function that tells whether a schema accepts a value. The function consists of closures, because generated
+ * code needs `new Function`, which strict content security policies forbid.
  */
 export function predicateOf(schema: z.core.SomeType): Predicate {
   const { def } = (schema as z.core.$ZodTypes)._zod

@@ -1,12 +1,16 @@
 import { RequestError, type RequestErrorDetails, type ResponseInfo } from './request-error.ts'
 
+/** The constructor arguments of an `ApiError`, besides the message. */
 export interface ApiErrorDetails extends RequestErrorDetails {
+  /** The HTTP status, for example 404. */
   readonly status: number
+  /** The error code of the service, for example `invalid_request`. */
   readonly code: string | undefined
+  /** The error description of the service. Untrusted text. */
   readonly description: string | undefined
-  /** In seconds. */
+  /** The requested delay before the next request, in seconds. */
   readonly retryAfter?: number | undefined
-  /** Absent if no request was sent. */
+  /** Status and headers of the response. Absent if no request was sent. */
   readonly response?: ResponseInfo | undefined
 }
 
@@ -52,10 +56,12 @@ export class BadRequestError extends ApiError {
 }
 
 /**
- * 400, 410, 414, 422 or 431 for a page of a list that was requested with a cursor: the service no longer accepts the
- * cursor. It may have expired, or belong to another list or query. How long a cursor is valid is not documented.
+ * 400, 410, 414, 422 or 431 for a page of a list that was requested with a cursor. Usually the service no longer
+ * accepts the cursor, because the cursor has expired or belongs to another list or query. The service does not document
+ * how long a cursor is valid.
  *
- * The service does not say which parameter it rejected, so it may be another one. `description` has its reason, if any.
+ * The service does not say which parameter it rejected, so the reason might be another parameter. `description` has the
+ * reason that the service gave, if any.
  *
  * @example
  * const saved = { cursor: 'an expired cursor', done: false }
@@ -68,7 +74,7 @@ export class CursorRejectedError extends BadRequestError {
   static override readonly kind: string = 'CursorRejectedError'
 }
 
-/** 401: the access token is missing, invalid, expired or revoked. Tokens cannot be refreshed: log in again. */
+/** 401: the access token is missing, invalid, expired or revoked. Log in again, because tokens cannot be refreshed. */
 export class AuthenticationError extends ApiError {
   static override readonly kind: string = 'AuthenticationError'
 }
@@ -78,8 +84,11 @@ export class PermissionDeniedError extends ApiError {
   static override readonly kind: string = 'PermissionDeniedError'
 }
 
+/** The constructor arguments of an `InsufficientScopeError`, besides the message. */
 export interface InsufficientScopeDetails extends ApiErrorDetails {
+  /** The scopes that the operation requires, for example `contacts:read`. */
   readonly required: readonly string[]
+  /** The scopes of the token, if known. */
   readonly granted: readonly string[] | undefined
 }
 
@@ -126,7 +135,8 @@ export class UnprocessableError extends ApiError {
 }
 
 /**
- * Status 409 for a POST: what it would create is already there. Inferred: the service does not document the status.
+ * Status 409 for a POST: the resource already exists. This status is inferred, because the service does not document
+ * it.
  *
  * @example
  * await workspace.contacts.create({ email: 'grace@example.com' }).catch((error: unknown) => {
@@ -152,7 +162,7 @@ export class ActorSelfRequiredError extends UnprocessableError {
 /**
  * 429: too many requests, and no retry is left or the required wait is too long.
  *
- * Also thrown without sending a request, while the client is rate limited and the call cannot wait. Then `outcome` is
+ * Also thrown before a request is sent, while the client is rate limited and the call cannot wait. Then `outcome` is
  * `not-sent`, `response` is undefined, and `retryAfter` is the remaining time.
  */
 export class RateLimitError extends ApiError {

@@ -4,23 +4,23 @@ import { type ErrorDetails, SupportWorkspaceError } from './support-workspace-er
  * Why a login failed.
  *
  * Before the code exchange, from the callback or the transaction:
- * - `missing_parameter`: the callback has neither `code` nor `error`, or no `state`; or a grant passed to
+ * - `missing_parameter`: the callback lacks `state`, or both `code` and `error`. Also used if a grant passed to
  *   `exchangeCode` lacks its code or code verifier.
  * - `duplicate_parameter`: the callback repeats a parameter (RFC 6749, section 3.1).
- * - `state_mismatch`: the callback's `state` does not match the transaction.
- * - `issuer_mismatch`: the callback's `iss` is not the configured issuer (RFC 9207).
- * - `redirect_uri_mismatch`: the URL of the callback does not match the redirect URI of the transaction, or the
- *   transaction does not match the app.
+ * - `state_mismatch`: the callback's `state` differs from the transaction's.
+ * - `issuer_mismatch`: the callback's `iss` differs from the configured issuer (RFC 9207).
+ * - `redirect_uri_mismatch`: the URL of the callback differs from the redirect URI of the transaction, or the redirect
+ *   URI of the transaction or grant differs from the app's.
  * - `access_denied`: the admin denied access.
  * - `authorization_failed`: the callback has another error. See `code`.
- * - `transaction_missing`: the callback has no transaction (no cookie).
+ * - `transaction_missing`: there is no transaction, for example because the browser sent no cookie.
  * - `transaction_expired`: the login took too long.
- * - `transaction_invalid`: the transaction was modified, sealed with an unknown key, or started by another app or for
- *   another service.
+ * - `transaction_invalid`: the transaction was modified, encrypted with an unknown secret, or started by another app or
+ *   for another service.
  * - `transaction_used`: the transaction was already used.
  *
  * From the code exchange:
- * - `invalid_grant`: the code is wrong, expired or used, or the code verifier does not match.
+ * - `invalid_grant`: the code is wrong, expired or used, or the code verifier is wrong.
  * - `invalid_client`: the client id or client secret is wrong.
  * - `exchange_failed`: the token endpoint returned another error or an unusable response. See `status` and `code`.
  */
@@ -40,10 +40,15 @@ export type LoginErrorReason =
   | 'invalid_client'
   | 'exchange_failed'
 
+/** The constructor arguments of a `LoginError`, besides the message. */
 export interface LoginErrorDetails extends ErrorDetails {
+  /** Why the login failed. */
   readonly reason: LoginErrorReason
+  /** The error code of the service, if any, for example `invalid_scope`. */
   readonly code?: string | undefined
+  /** The error description of the service, if any. Untrusted text. */
   readonly description?: string | undefined
+  /** The HTTP status of the token endpoint, if it responded. */
   readonly status?: number | undefined
 }
 

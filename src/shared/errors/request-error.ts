@@ -2,12 +2,12 @@ import type { WebHeaders } from '../web-types.ts'
 import { type ErrorDetails, type Remedy, SupportWorkspaceError } from './support-workspace-error.ts'
 
 /**
- * Whether a failed request may have had an effect.
+ * Whether a failed call might have had an effect.
  *
- * - `not-sent`: the service did not receive it. A retry is safe.
- * - `refused`: the service rejected it.
- * - `no-effect`: a read failed after it was sent. A read changes nothing, so a retry is safe.
- * - `unknown`: the service may have applied the write. Check before retrying it.
+ * - `not-sent`: the service received no request. A retry is safe.
+ * - `refused`: the service rejected the request, so the call had no effect.
+ * - `no-effect`: a read failed after it was sent. A retry is safe.
+ * - `unknown`: the write is unconfirmed, because the service may or may not have applied it. Check before you retry.
  */
 export type Outcome = 'not-sent' | 'refused' | 'no-effect' | 'unknown'
 
@@ -35,13 +35,13 @@ export interface ResponseInfo {
   readonly requestId: string | undefined
 }
 
-/** What every `RequestError` is created with. */
+/** The constructor arguments of a `RequestError`, besides the message. */
 export interface RequestErrorDetails extends ErrorDetails {
-  /** The id of the operation. */
+  /** The id of the operation, for example `conversations.list`. */
   readonly operation: string
-  /** Whether the request may have had an effect. */
+  /** Whether the call might have had an effect. */
   readonly outcome: Outcome
-  /** What to do about it. */
+  /** What to do about the failure, in one word. */
   readonly remedy: Remedy
   /** The attempts, in order. */
   readonly attempts?: readonly Attempt[]
@@ -61,7 +61,7 @@ export class RequestError extends SupportWorkspaceError {
 
   /** The id of the operation, for example `conversations.list`. */
   readonly operation: string
-  /** Whether the request may have had an effect. */
+  /** Whether the call might have had an effect. */
   readonly outcome: Outcome
   /** The attempts, in order. Empty if nothing was sent. */
   readonly attempts: readonly Attempt[]
@@ -82,8 +82,11 @@ export class NetworkError extends RequestError {
   static override readonly kind: string = 'NetworkError'
 }
 
+/** The constructor arguments of a `TimeoutError`, besides the message. */
 export interface TimeoutErrorDetails extends RequestErrorDetails {
+  /** Which timeout expired: `timeout` (a single attempt) or `totalTimeout` (the whole call). */
   readonly limit: 'attempt' | 'total'
+  /** The timeout, in milliseconds. */
   readonly timeout: number
 }
 
@@ -103,7 +106,10 @@ export class TimeoutError extends RequestError {
   }
 }
 
-/** The service returned the same cursor twice, so paging would never end. All items so far were returned. */
+/**
+ * The service returned the same cursor twice, so paging would never end. The list has already returned the items of all
+ * pages before.
+ */
 export class PaginationError extends RequestError {
   static override readonly kind: string = 'PaginationError'
 }
@@ -111,20 +117,23 @@ export class PaginationError extends RequestError {
 /**
  * Why a response cannot be used:
  *
- * - `redirect`: a redirect, which is not followed, to protect the token.
- * - `not-json`: the body is not JSON: cut off, HTML, empty, or not UTF-8.
+ * - `redirect`: the response is a redirect. Redirects are never followed, to protect the token.
+ * - `not-json`: the body is HTML, empty, cut off, or otherwise unreadable as JSON in UTF-8.
  * - `envelope`: the JSON lacks the documented `data`, or `page_metadata` has the wrong type.
  * - `schema`: a field has the wrong type, in `strict` validation or with your own schema.
  * - `too-large`: the body exceeds `maxResponseBytes`.
  */
 export type UnexpectedResponseReason = 'redirect' | 'not-json' | 'envelope' | 'schema' | 'too-large'
 
+/** The constructor arguments of an `UnexpectedResponseError`, besides the message. */
 export interface UnexpectedResponseDetails extends RequestErrorDetails {
+  /** Why the response cannot be used. */
   readonly reason: UnexpectedResponseReason
+  /** Status and headers of the response. */
   readonly response: ResponseInfo
 }
 
-/** The response is not as documented. The error does not contain the body. */
+/** The response differs from the documents. The error does not contain the body. */
 export class UnexpectedResponseError extends RequestError {
   static override readonly kind: string = 'UnexpectedResponseError'
 

@@ -4,21 +4,21 @@
 const brand: unique symbol = Symbol.for('support-workspace-sdk.error') as never
 
 /**
- * What to do about a failure, in one word that a job engine can act on:
+ * The next step after a failure, in one word that a job engine can act on:
  *
- * - `retry`: send it again; nothing is done twice. Wait `retryAfter` seconds if the error has it.
- * - `verify`: the service may have applied the write. Look before you send it again.
- * - `reconnect`: log in again. No request with this token will succeed.
- * - `fix`: the request, the code or the configuration is wrong. Sending it again fails again.
+ * - `retry`: send the call again, which is safe. If the error has `retryAfter`, wait that many seconds.
+ * - `verify`: the write is unconfirmed. Check whether the service applied it before you send it again.
+ * - `reconnect`: log in again. Requests with this token will fail.
+ * - `fix`: correct the request, the code or the configuration. Until then, the call will fail again.
  */
 export type Remedy = 'retry' | 'verify' | 'reconnect' | 'fix'
 
-/** What every error of this package is created with. */
+/** The constructor arguments of an error of this package, besides the message. */
 export interface ErrorDetails {
   /** The next step, in one sentence. Appended to `message`. */
   readonly hint: string
   /**
-   * What to do about it.
+   * What to do about the failure, in one word.
    *
    * @default 'fix'
    */
@@ -41,7 +41,7 @@ export class SupportWorkspaceError extends Error {
 
   /** The next step, in one sentence. `message` ends with it. */
   declare readonly hint: string
-  /** What to do about it, in one word. */
+  /** What to do about the failure, in one word. */
   readonly remedy: Remedy
 
   declare private readonly [brand]: readonly string[]
@@ -87,7 +87,10 @@ export function isSupportWorkspaceError(value: unknown): value is SupportWorkspa
   return value instanceof SupportWorkspaceError
 }
 
-/** Whether a value is an error of this package that comes again at each new try. Its hint is then the next step. */
+/**
+ * Whether a value is an error of this package whose remedy is `reconnect` or `fix`. A retry fails again, so its hint is
+ * the next step.
+ */
 export function isLasting(value: unknown): value is SupportWorkspaceError {
   return isSupportWorkspaceError(value) && (value.remedy === 'reconnect' || value.remedy === 'fix')
 }
@@ -98,7 +101,7 @@ export class InvalidArgumentError extends SupportWorkspaceError {
 
   /** The name of the option or argument. */
   readonly argument: string
-  /** Nothing was sent. */
+  /** `not-sent`, because arguments are checked before a request is sent. */
   readonly outcome: 'not-sent' = 'not-sent'
 
   constructor(argument: string, message: string, hint: string) {
