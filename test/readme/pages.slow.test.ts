@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { installPacked, type Project } from '../package/packed.ts'
 import { importsOf, readPage, root } from './page.ts'
 import { programs } from './programs/index.ts'
-import { openReader, type Program, saveFiles } from './reader.ts'
+import { install, openReader, type Program, saveFiles } from './reader.ts'
 
 /** As the page on TypeScript says. */
 const compilerOptions = {
@@ -30,7 +30,15 @@ const only = process.env.PAGE ?? ''
 
 describe.each(Object.entries(programs).filter(([path]) => path.includes(only)))('%s', (path, entries) => {
   const page = readPage(path)
-  const folderOf = (name: string) => `${project.folder}/${path}/${name}`
+  const modules = () => `${project.folder}/${path}/node_modules`
+  /** Returns a folder with the files of the page. */
+  const save = async (name: string) => {
+    const folder = `${project.folder}/${path}/${name.replaceAll('/', '-')}`
+    await saveFiles(page, folder, modules())
+    return folder
+  }
+
+  beforeAll(() => install(page, modules(), project.installed))
 
   test('has an entry for each program', () => {
     const imported = [...page.files].flatMap(([name, code]) => importsOf(name, code))
@@ -39,13 +47,11 @@ describe.each(Object.entries(programs).filter(([path]) => path.includes(only)))(
   })
 
   test('compiles in strict mode', async () => {
-    const folder = folderOf('types')
-    await mkdir(folder, { recursive: true })
-    await saveFiles(page, folder, project.installed)
+    const folder = await save('types')
     await writeFile(`${folder}/tsconfig.json`, JSON.stringify({ compilerOptions }))
     const { stdout } = await promisify(execFile)(
       process.execPath,
-      [`${root}node_modules/typescript/bin/tsc`, '--pretty', 'false'],
+      [`${root}node_modules/typescript-7/bin/tsc`, '--pretty', 'false'],
       { cwd: folder },
     ).catch((error: { stdout: string }) => error)
     expect(stdout).toBe('')
@@ -57,9 +63,6 @@ describe.each(Object.entries(programs).filter(([path]) => path.includes(only)))(
     },
   )
   test.each(runnable)('%s', async (name, use) => {
-    const folder = folderOf(name.replaceAll('/', '-'))
-    await mkdir(folder, { recursive: true })
-    await saveFiles(page, folder, project.installed)
-    await use(await openReader(folder, name))
+    await use(await openReader(await save(name), name))
   })
 })

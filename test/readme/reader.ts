@@ -54,21 +54,26 @@ export type Programs = Readonly<Record<string, Readonly<Record<string, Program>>
 const installs = ['', 'test/engines/', 'test/runtimes/'].map((folder) => `${root}${folder}node_modules/`)
 const dependencies = ['ky', 'jose', 'oauth4webapi', '@types/node', 'undici-types']
 
-/** Writes the files of a page into a folder as `npm init -y` makes it, beside a copy of the package and what the page installs. */
-export async function saveFiles(page: Page, folder: string, packed: string): Promise<void> {
+/** Makes the `node_modules` of a page: a copy of the package, and links to its dependencies and to what the page installs. */
+export async function install(page: Page, modules: string, packed: string): Promise<void> {
+  // A copy, because a link would resolve optional dependencies beside the original.
+  await cp(packed, join(modules, 'support-workspace-sdk'), { recursive: true })
+  for (const name of new Set([...dependencies, ...page.packages])) {
+    const from = installs.map((install) => install + name).find((path) => existsSync(path))
+    if (from === undefined) throw new Error(`${page.path} installs ${name}, which no lockfile of this project has.`)
+    await mkdir(dirname(join(modules, name)), { recursive: true })
+    await symlink(from, join(modules, name), 'junction')
+  }
+}
+
+/** Writes the files of a page into a folder as `npm init -y` makes it, which has the `node_modules` of the page. */
+export async function saveFiles(page: Page, folder: string, modules: string): Promise<void> {
   for (const [name, code] of page.files) {
     await mkdir(dirname(join(folder, name)), { recursive: true })
     await writeFile(join(folder, name), code)
   }
   await writeFile(join(folder, 'package.json'), '{ "name": "reader", "version": "1.0.0", "type": "commonjs" }')
-  // A copy, because a link would resolve optional dependencies beside the original.
-  await cp(packed, join(folder, 'node_modules/support-workspace-sdk'), { recursive: true })
-  for (const name of new Set([...dependencies, ...page.packages])) {
-    const from = installs.map((install) => install + name).find((path) => existsSync(path))
-    if (from === undefined) throw new Error(`${page.path} installs ${name}, which no lockfile of this project has.`)
-    await mkdir(dirname(join(folder, 'node_modules', name)), { recursive: true })
-    await symlink(from, join(folder, 'node_modules', name), 'junction')
-  }
+  await symlink(modules, join(folder, 'node_modules'), 'junction')
 }
 
 /** Opens the folder of a page for one of its programs. */
