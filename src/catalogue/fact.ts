@@ -10,11 +10,11 @@ export interface Source {
   readonly date: string
 }
 
-/** How a fact is known, and where it comes from. */
+/** The evidence for a fact, and its sources. */
 export interface Fact {
   /** `specification`, `reference` or `inferred`. Calls to the service never change it. */
   readonly evidence: Evidence
-  /** Where it is written or, if it is inferred, what it is inferred from. */
+  /** Where the fact is written. If it is inferred, the texts that it is inferred from. */
   readonly sources: readonly Source[]
 }
 
@@ -24,7 +24,7 @@ export interface Statement extends Fact {
   readonly text: string
 }
 
-/** What calls to the live service have shown, from the files of `probe` and of the recorder. */
+/** How often calls to the live service have shown something, from the files of `probe` and of the recorder. */
 export interface Observation {
   /** Number of calls that showed it. */
   readonly calls: number
@@ -59,19 +59,24 @@ export function guide(page: string): Source {
   return { title: titles.guides, section: page, date }
 }
 
-/** A tool of the vendor's MCP server. Each maps to an operation of the REST API, whose path and fields are not printed. */
+/**
+ * A tool of the vendor's MCP server. Each maps to an operation of the REST API, whose path and fields are not printed.
+ */
 export function mcpTool(name: string): Source {
   return { title: titles.mcp, section: `tool \`${name}\``, date }
 }
 
-/** Returns what a source tells about the REST API: the MCP server tells nothing about it for certain. */
+/**
+ * Returns the evidence that a source gives about the REST API. The MCP server only gives hints, so its facts are
+ * inferred.
+ */
 export function factFrom(source: Source): Fact {
   const { title } = source
   const evidence = title === titles.specification ? 'specification' : title === titles.mcp ? 'inferred' : 'reference'
   return { evidence, sources: [source] }
 }
 
-/** A fact that a document tells. With several sources, the first one says how it is known. */
+/** Returns a fact that a document states. The first of several sources decides the evidence. */
 export function fact(text: string, source: Source, ...more: Source[]): Statement {
   const { evidence, sources } = factFrom(source)
   return { text, evidence, sources: [...sources, ...more] }

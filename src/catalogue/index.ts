@@ -1,11 +1,11 @@
 /**
- * What is known of the service, as frozen plain data: each operation and each field, how it is known and from where.
+ * The facts about the service, as frozen plain data. Each operation and each field has its evidence and its sources.
  *
  * @module support-workspace-sdk/catalogue
  */
 
-// No client imports this folder, so that the facts are no part of a bundle of the client. A test compares them with the
-// client's operations, schemas and comments.
+// The client does not import this folder, so a bundle of the client stays free of the facts. A test compares them with
+// the client's operations, schemas and comments.
 
 export type { Evidence } from '../core/index.ts'
 export type { Fact, Observation, Source, Statement } from './fact.ts'

@@ -9,8 +9,8 @@ import { observed } from './observed.ts'
 export type ModelName = keyof typeof resources | keyof typeof bodies | keyof typeof envelopes
 
 /**
- * What is known of each JSON object that the service returns or takes, by name: its fields, and for each of them how its
- * name and type, its meaning, and null or absence are known. Frozen plain data.
+ * The facts about each JSON object that the service returns or takes, by name. Each field has the evidence for its name
+ * and type, for its meaning, and for whether it can be null or absent. Frozen plain data.
  *
  * @example
  * const { status } = models.conversation.fields

@@ -19,8 +19,8 @@ const entries: Readonly<Record<OperationId, Entry>> = {
 }
 
 /**
- * What is known of each operation, by its id: scope, actor, how it is known and from where, and whether it can be repeated.
- * Frozen plain data.
+ * The facts about each operation, by its id: scope, actor, evidence, sources, and whether it can be repeated. Frozen
+ * plain data.
  *
  * @example
  * const guesses = Object.values(operations).filter(({ evidence }) => evidence === 'inferred')

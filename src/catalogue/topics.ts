@@ -4,7 +4,7 @@ import { ofService } from './topics/service.ts'
 import type { Topic } from './topics/topic.ts'
 
 /**
- * What is known beyond operations and fields: paging, errors, tokens and so on, with what no source tells. Frozen plain
- * data.
+ * The facts beyond operations and fields, for example about paging, errors and tokens, and the open questions. Frozen
+ * plain data.
  */
 export const topics: readonly Topic[] = /* @__PURE__ */ frozen([...ofService, ...ofResources])

@@ -1,4 +1,4 @@
-/** What no document tells about the service and calls can show: each trait, as the question that it answers. */
+/** The traits of the service that no document describes and that calls can show. Each trait has its question. */
 export const traits = {
   'conversations.get.path': 'Does GET /conversations/{id} exist?',
   'notes.list.path': 'Does GET /conversations/{id}/notes exist?',

@@ -1,7 +1,7 @@
 import { mcpTool, reference } from '../fact.ts'
 import { flag, freeForm, fromTool, html, requested, text, unknownFields } from './field.ts'
 
-// The texts are those of the comments in src/client/models, which a test compares.
+// The texts equal the comments in src/client/models. A test compares them.
 
 const email = (meaning: string) => ({ ...text(meaning), format: 'email' }) as const
 

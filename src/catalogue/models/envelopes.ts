@@ -4,7 +4,9 @@ import { fromDocument, many, one, requested, sampled, text, texts, told } from '
 const section2 = specification('section 2')
 const section4 = specification('section 4')
 
-/** What surrounds the resources: pages, errors and the three requests of a login, whose responses are not wrapped. */
+/**
+ * The objects around the resources: pages, errors, and the three requests of a login. Their responses are not wrapped.
+ */
 export const envelopes = {
   pageMetadata: fromDocument('The cursors of a page.', section2, {
     after: { ...text('Opaque cursor of the next page. Null when there is none.'), nullFrom: section2 },

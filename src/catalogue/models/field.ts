@@ -9,7 +9,7 @@ import {
   type Statement,
 } from '../fact.ts'
 
-/** What is known of a field. `evidence` and `sources` are about its name and type. */
+/** The facts about a field. `evidence` and `sources` are about its name and type. */
 export interface CatalogueField extends Fact {
   /** The JSON type. An `object` without `model` is free-form. */
   readonly type: 'string' | 'integer' | 'boolean' | 'object' | 'array'
@@ -29,29 +29,30 @@ export interface CatalogueField extends Fact {
   readonly observed?: Observation
 }
 
-/** What is known of a JSON object. `evidence` and `sources` are about its existence. */
+/** The facts about a JSON object. `evidence` and `sources` are about its existence. */
 export interface CatalogueModel extends Fact {
   /** The name as a type, for example `ConversationAssignee`. */
   readonly title: string
-  /** One sentence on what it is. */
+  /** One sentence that describes it. */
   readonly text: string
-  /** Whether other fields are expected, because no source has any. */
+  /** Whether it is expected to have other fields as well, because no source lists its fields. */
   readonly isOpen: boolean
+  /** Its fields, by name. */
   readonly fields: Readonly<Record<string, CatalogueField>>
 }
 
-/** What is known of a JSON object before it has its name, which is its title as well unless it has another one. */
+/** A model before it has its name. The name becomes its title if the entry has no `title`. */
 export type ModelEntry = Omit<CatalogueModel, 'title'> & Partial<Pick<CatalogueModel, 'title'>>
 
 type Kind = Pick<CatalogueField, 'type' | 'model' | 'items' | 'format'>
-/** The kind of a field and what it means, before it is known where it stands. */
+/** The type of a field and its meaning, before it is part of a model. */
 export interface FieldPart extends Kind {
   readonly text: string
-  /** What tells the meaning. Without it, the meaning is a guess from the name, unless that is `id`. */
+  /** The source of the meaning. By default the meaning is inferred from the name, and the meaning of `id` is known. */
   readonly meaningFrom?: Source
-  /** Where the field is known from, if not from the source of its model. */
+  /** The source of the field, if it differs from the source of its model. */
   readonly knownFrom?: Source
-  /** What tells that it can be null. */
+  /** The source that says that it can be null. */
   readonly nullFrom?: Source
   readonly isOptional?: boolean
 }
@@ -65,29 +66,29 @@ export const one = (model: string, text: string): FieldPart => ({ type: 'object'
 export const many = (model: string, text: string): FieldPart => ({ type: 'array', model, text })
 export const texts = (text: string): FieldPart => ({ type: 'array', items: 'string', text })
 
-/** A timestamp. The unit is that of the specification: "Unix epoch seconds unless stated otherwise". */
+/** A timestamp. The specification gives its unit: "Unix epoch seconds unless stated otherwise". */
 export function time(event: string): FieldPart {
   return { type: 'integer', format: 'epoch-seconds', text: `${event}, in seconds since the Unix epoch.` }
 }
 
-/** The same field, whose meaning a source tells. */
+/** Returns the field with the source of its meaning. */
 export function told(source: Source, part: FieldPart): FieldPart {
   return { ...part, meaningFrom: source }
 }
 
-/** The same field, known from a tool of the vendor's MCP server alone, and therefore inferred. */
+/** Returns the field as inferred, because only a tool of the vendor's MCP server has it. */
 export function fromTool(tool: string, part: FieldPart): FieldPart {
   return { ...part, isOptional: true, knownFrom: mcpTool(tool) }
 }
 
 type Parts = Readonly<Record<string, FieldPart>>
 
-/** A model of responses. Its samples tell name and type of each field, and nothing about null and absent. */
+/** A model of responses. Its samples give the name and type of each field, but not whether it can be null or absent. */
 export function sampled(text: string, pages: readonly string[], parts: Parts): ModelEntry {
   return response(text, { evidence: 'reference', sources: pages.map(reference) }, parts)
 }
 
-/** A model of responses that a text describes, which also tells what each field means. */
+/** A model of responses that a text describes. The text also gives the meaning of each field. */
 export function fromDocument(text: string, source: Source, parts: Parts): ModelEntry {
   const described = Object.entries(parts).map(([name, part]) => [name, told(source, part)])
   return response(text, factFrom(source), Object.fromEntries(described))
@@ -105,7 +106,7 @@ export function requested(text: string, source: Source, parts: Parts): ModelEntr
   return modelOf(text, factFrom(source), parts, (_, { isOptional }) => ({ required: isOptional !== true }))
 }
 
-/** A model that both documents name without a field. */
+/** A model that both documents name, but without its fields. */
 export function unknownFields(text: string, parts: Parts = {}): ModelEntry {
   const known: Fact = { evidence: 'inferred', sources: [guide('Scopes')] }
   return { ...modelOf(text, known, parts, () => ({ required: true })), isOpen: true }

@@ -1,7 +1,7 @@
 import { guide, reference, specification } from '../fact.ts'
 import { count, flag, freeForm, html, many, one, sampled, text, texts, time, told, unknownFields } from './field.ts'
 
-// The texts are those of the comments in src/client/models, which a test compares.
+// The texts equal the comments in src/client/models. A test compares them.
 
 const conversationPages = ['Create conversation']
 const messagePages = ['List messages', 'Send message']

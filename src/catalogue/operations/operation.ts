@@ -4,7 +4,7 @@ import type { KnownScope } from '../../shared/scopes.ts'
 import { type Fact, guide, type Observation, reference, type Source, type Statement, specification } from '../fact.ts'
 import type { ModelName } from '../models.ts'
 
-/** What is known of an operation. `evidence` and `sources` are about its method and path. */
+/** The facts about an operation. `evidence` and `sources` are about its method and path. */
 export interface CatalogueOperation extends Fact {
   /** The id of the operation in this package, which is also the name of its method: `contacts.create`. */
   readonly id: OperationId
@@ -12,6 +12,7 @@ export interface CatalogueOperation extends Fact {
   readonly operationId: string
   /** The title of the page in the reference, or one of the same form. */
   readonly title: string
+  /** The HTTP method. */
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Path below the base URL, with parameters in braces. */
   readonly path: `/${string}`
@@ -20,19 +21,22 @@ export interface CatalogueOperation extends Fact {
   /** `self` if a source says that it needs an `actor=self` token. */
   readonly actor: 'self' | 'any'
   /**
-   * Whether sending it twice has the effect of sending it once: `safe` for GET and DELETE, `unsafe` for POST, `unknown`
-   * for PATCH.
+   * Whether the operation is idempotent, so that sending it twice has the effect of sending it once. `safe` for GET and
+   * DELETE, `unsafe` for POST, `unknown` for PATCH.
    */
   readonly repeat: 'safe' | 'unsafe' | 'unknown'
-  /** How a successful response is wrapped: in `data`, in `data` with `page_metadata`, not at all, or no body. */
+  /**
+   * How a successful response is wrapped. An `item` is in `data`, a `list` in `data` with `page_metadata`, and `bare`
+   * is the body itself. `none` means an empty body.
+   */
   readonly envelope: 'item' | 'list' | 'bare' | 'none'
-  /** The query parameters of a list, each with how it is known for this list. */
+  /** The query parameters of a list. Each one has the evidence for this list. */
   readonly query: Readonly<Record<string, Statement>>
   /** The model of the request body. */
   readonly body?: ModelName
   /** The model of the response, or of an item of a list. */
   readonly response?: ModelName
-  /** What else is known of it. */
+  /** Further facts about the operation. */
   readonly notes: readonly Statement[]
   /** Calls to the live service that succeeded. Absent if there was none. */
   readonly observed?: Observation
@@ -47,10 +51,10 @@ interface Definition extends Partial<Pick<CatalogueOperation, 'actor' | 'envelop
   readonly request: `${'GET' | 'POST' | 'PATCH' | 'DELETE'} /${string}`
 }
 
-/** What is known of an operation before it has its id, which tells its scope. */
+/** The facts about an operation before it has its id. The scope is made from the id. */
 export type Entry = Omit<CatalogueOperation, 'id' | 'scope' | 'observed'>
 
-/** An operation that has a page in the reference, by the title of the page. */
+/** Returns an operation that has a page in the reference. `title` is the title of the page. */
 export function printed(title: string, definition: Definition): Entry {
   return operation('reference', [reference(title)], { title, ...definition })
 }

@@ -1,7 +1,7 @@
 import { fact, guide, inferred, reference, specification } from '../fact.ts'
 import { type Topic, topic } from './topic.ts'
 
-/** What is known of one resource, and at the end what is known of none. */
+/** The topics of single resources. The last topic lists what no source mentions. */
 export const ofResources: readonly Topic[] = [
   topic('Identity', { resource: 'me' }),
   topic('Conversations', {
@@ -27,19 +27,17 @@ export const ofResources: readonly Topic[] = [
     resource: 'contacts',
     facts: [
       fact('The chat widget merges its `userData` into `attributes`', guide('Chat widget')),
-      inferred('No source offers to delete a contact', guide('Scopes')),
+      inferred('A contact cannot be deleted: no source mentions such an operation', guide('Scopes')),
     ],
     unknown: [
       'The values of `source` and `auth_type`',
-      'Searching',
+      'How to search for a contact',
       'Whether the attributes that `contacts:read` names are more than the field `attributes`',
     ],
   }),
   topic('Team members', {
     resource: 'members',
-    facts: [
-      fact('The id is that of the membership, and the id of the person is `user.id`', reference('Get team member')),
-    ],
+    facts: [fact('`id` identifies the membership, and `user.id` identifies the person', reference('Get team member'))],
     unknown: ['The values of `role` other than `admin`. Informal notes mention moderator and agent'],
   }),
   topic('Organization', {
@@ -58,15 +56,15 @@ export const ofResources: readonly Topic[] = [
     facts: [
       fact('Both exist', specification('section 1')),
       fact('There are scopes to read, create, update and delete them', guide('Scopes')),
-      inferred('Their paths have the form of the paths of contacts', reference('List contacts')),
+      inferred('Their paths look like the paths of contacts', reference('List contacts')),
     ],
-    unknown: ['Every path, and every field'],
+    unknown: ['All paths and all fields'],
     advice: `The SDK types only their \`id\`. Define the operation [yourself](custom-operations.md) if you know its path.`,
   }),
   topic('Inferred endpoints', {
     intro: `An inferred operation might not exist, or might have another path. If the service responds with a 404 or 405, the
-error says that the path is a guess and how to call another. The SDK leaves two things out that the documents name without a
-path: the filter options of conversations, and the attributes of contacts.`,
+error says that the path is inferred and how to call another path. The documents also name the filter options of conversations
+and the attributes of contacts, but without a path. The SDK has no operation for these two.`,
   }),
   topic('Not known at all', {
     unknown: [

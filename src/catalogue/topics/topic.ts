@@ -1,16 +1,20 @@
 import type { Statement } from '../fact.ts'
 
-/** What is known about one subject, in the order of `docs/service.md`. */
+/** The facts about one subject. The topics are in the order of `docs/service.md`. */
 export interface Topic {
+  /** The title, for example `Paging`. */
   readonly title: string
-  /** What comes first, in Markdown. */
+  /** The text before the facts, in Markdown. Can be empty. */
   readonly intro: string
+  /** The facts, each with its evidence and its sources. */
   readonly facts: readonly Statement[]
-  /** What no source tells, in Markdown. */
+  /** Open questions that no source answers, in Markdown. */
   readonly unknown: readonly string[]
-  /** The operations that it is about: what stands before the dot of their ids. */
+  /**
+   * The resource whose operations belong to the topic: the part of their ids before the dot, for example `contacts`.
+   */
   readonly resource?: string
-  /** What to do about it, in Markdown. */
+  /** The advice after the facts, in Markdown. Can be empty. */
   readonly advice: string
 }
 
