@@ -21,11 +21,12 @@ const optionChecks = {
 const cleaning = 1_000
 
 /**
- * The default rate limiter of clients and connection stores, in the memory of the process. It slows nothing down until the
- * service refuses more than a fifth of the calls of an operation. Then it sends them at the rate that the service lets through,
- * in the order in which they were made, and tries a faster rate now and then. Rates are kept for each operation of a key.
+ * The default rate limiter of clients and connection stores, in the memory of the process. At first it sends all calls
+ * at once. When the service refuses more than a fifth of the calls of an operation, it sends them at the rate that the
+ * service accepts. The oldest call is sent first. Now and then it tries a faster rate. It learns a rate for each
+ * operation of a key.
  *
- * Pass one to all clients of a connection to share what it has learned.
+ * Pass one limiter to all clients of a connection, so that they share the learned rates.
  *
  * @example
  * const rateLimiter = new AdaptiveRateLimiter({ maxConcurrency: 8 })
@@ -43,7 +44,9 @@ export class AdaptiveRateLimiter implements RateLimiter {
     this.#maxConcurrency = maxConcurrency ?? Number.POSITIVE_INFINITY
   }
 
-  /** Returns a function that ends the request's permit, or a promise of it that rejects with the reason of the signal. */
+  /**
+   * Returns a function that ends the request's permit, or a promise of this function. It rejects if the signal aborts.
+   */
   acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): EndTurn | Promise<EndTurn> {
     this.#acquired += 1
     if (this.#acquired % cleaning === 0) {
@@ -64,8 +67,8 @@ export class AdaptiveRateLimiter implements RateLimiter {
   }
 
   /**
-   * Sets the highest rate of all operations of a key together, until it is set again. The rates that the limiter learns can
-   * be lower.
+   * Sets the highest rate of all operations of a key together, until it is set again. The rates that the limiter learns
+   * can be lower.
    *
    * @param rate requests per second. Undefined for no limit
    * @throws InvalidArgumentError if `rate` is not a positive number.

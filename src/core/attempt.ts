@@ -46,7 +46,7 @@ async function reportInvalidToken({ settings, call, clock, secrets }: CallRecord
   }
 }
 
-/** Adds the headers of the client, then those of the call. Functions are called for each attempt. */
+/** Adds the headers of the client, then the headers of the call. Header functions are called for each attempt. */
 export const addingHeaders: Layer<AttemptRequest> = async (request, next) => {
   const { record } = request
   const { call, settings } = record
@@ -97,8 +97,8 @@ export async function ask<Value, Result>(
 }
 
 /**
- * Returns what the call fails with when a function of the caller has thrown. Before the first request that is its error, and
- * later its error is the cause.
+ * Returns what the call fails with when a function of the caller has thrown. Before the first request that is its
+ * error, and later its error is the cause.
  */
 export function callerError(record: CallRecord, thrown: unknown, part: CallerPart): unknown {
   const isOurs = record.isOwnError(thrown) || record.clock.isEnd(thrown)

@@ -1,8 +1,8 @@
 import { longestTimer } from '../shared/check-options.ts'
 
 /**
- * The clock of a call: the caller's signal and the total timeout, which cover every request, body and wait. One step is under
- * way at a time, so one timer is enough. Time is monotonic, so changes of the wall clock have no effect.
+ * The clock of a call: the caller's signal and the total timeout, which cover every request, body and wait. A call
+ * takes one step at a time, so one timer is enough. Time is monotonic, so changes of the wall clock have no effect.
  */
 export class CallClock {
   readonly #caller: AbortSignal | undefined

@@ -18,7 +18,7 @@ import { isCustom } from './operation.ts'
 import type { ResponseHead, UnusableResponse } from './response.ts'
 import { longestRetryAfter } from './retry.ts'
 
-/** What an error is created with, beside the properties of its class. The rest follows from the call. */
+/** The parts of an error beside the properties of its class. The call adds the rest. */
 interface Failure {
   readonly message: string
   /** The next step. If a write may have been applied, it only follows where it is about the configuration. */
@@ -109,7 +109,9 @@ export function timeoutError(
   })
 }
 
-/** Creates the error when the schemas of this package, which are loaded when they are first used, could not be loaded. */
+/**
+ * Creates the error when the schemas of this package, which are loaded when they are first used, could not be loaded.
+ */
 export function notLoadedError(record: CallRecord, cause: unknown): RequestError {
   return createError(RequestError, record, {
     message: `${record.call.operation.id} was not sent, because the schemas of this package could not be loaded.`,
@@ -192,8 +194,8 @@ const callerParts = {
 export type CallerPart = keyof typeof callerParts
 
 /**
- * Creates the error when a function of the caller fails before a retry. Its error becomes the cause. An error of this package
- * may know that another try is of no use, for example because the connection was removed.
+ * Creates the error when a function of the caller fails before a retry. Its error becomes the cause. An error of this
+ * package may know that another try is of no use, for example because the connection was removed.
  */
 export function couldNotRetryError(record: CallRecord, cause: unknown, part: CallerPart): RequestError {
   const { hint, remedy } = isLasting(cause)

@@ -46,7 +46,7 @@ export function copyDefinition<Definition extends Operation>(definition: Definit
     const { evidence, ...copy } = definition
     return copy as Definition
   } catch {
-    // What cannot be read has no id, so that it is rejected when it is checked.
+    // The definition cannot be read. Without an id it is rejected when it is checked.
     return {} as Definition
   }
 }

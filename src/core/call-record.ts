@@ -10,7 +10,7 @@ import type { ClientSettings } from './settings.ts'
 /** Starts anywhere, because two copies of this package (ESM and CommonJS) may share hooks. */
 let lastCallId = Math.floor(Math.random() * 2 ** 40)
 
-/** The reason of a call that is aborted because its list is no longer read. That is no failure. */
+/** The reason of a call that is aborted because its list is no longer read. Such a call has not failed. */
 export const abandoned: unknown = /* @__PURE__ */ new DOMException('The loop over the list has ended.', 'AbortError')
 
 /** Of more attempts, an error lists the first one and the last ones. */
@@ -39,9 +39,9 @@ export class CallRecord {
   readonly attempts: Attempt[] = []
   /** How many requests were sent. */
   sent = 0
-  /** The cursor of a page. Undefined if there is none, or the operation is no list. */
+  /** The cursor of a page. Undefined for the first page, and for operations other than lists. */
   readonly cursor: unknown
-  /** What no error may quote: the cursor of the page, and every token that was sent. */
+  /** The values that errors must not quote: the cursor of the page, and every token that was sent. */
   readonly secrets: string[] = []
   /** How many requests of its operation were served when the call sent its last one. */
   servedBefore: number | undefined
@@ -89,7 +89,9 @@ export class CallRecord {
     return outcome === 'unknown' && this.call.operation.method === 'GET' ? 'no-effect' : outcome
   }
 
-  /** Whether the service may have applied the call, if this is how it failed. A caller's reason says nothing of that. */
+  /**
+   * Whether the service may have applied the call, if this is how it failed. A caller's reason says nothing of that.
+   */
   mayHaveBeenApplied(error: unknown): boolean {
     if (error instanceof RequestError) return error.outcome === 'unknown'
     return this.call.operation.method !== 'GET' && this.sent > 0
@@ -185,7 +187,7 @@ export interface AttemptUnderWay {
   readonly time: number
 }
 
-/** What an attempt or a call failed with, which can be any value. */
+/** The error of an attempt or a call, which can be any value. */
 interface Failed {
   readonly error: unknown
 }

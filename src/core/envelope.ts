@@ -73,8 +73,8 @@ export interface ErrorBody {
 }
 
 /**
- * Parses an error body. Supports the documented form `{ error, error_description }` (docs/service.md#errors) and those
- * of gateways and other deployments: `{ code, message }`, `{ error: { code, message } }`,
+ * Parses an error body. Supports the documented form `{ error, error_description }` (docs/service.md#errors) and the
+ * forms of gateways and other deployments: `{ code, message }`, `{ error: { code, message } }`,
  * `{ errors: [{ code, detail }] }`, problem+json (RFC 9457), and bodies that are not JSON.
  *
  * @param challenge the `WWW-Authenticate` header, which can name the error as well (RFC 6750, section 3)

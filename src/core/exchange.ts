@@ -14,15 +14,15 @@ import { validateResponse } from './validation.ts'
 /** Longer error bodies are ignored, in bytes. */
 const maxErrorBytes = 64 * 1024
 
-/** What is known of a response so far, because its body may never end. */
+/** The part of a response that has arrived so far. Kept outside the promise, because the body might never end. */
 interface Progress {
   opened?: OpenResponse
   head?: ResponseHead
 }
 
 /**
- * Sends the request of an attempt, and reads and validates the response, all within the `timeout`. Rejects with the error
- * that the call fails with unless it is repeated, or with the caller's abort reason.
+ * Sends the request of an attempt, and reads and validates the response, all within the `timeout`. Rejects with the
+ * error that the call fails with unless it is repeated, or with the caller's abort reason.
  */
 export async function exchange(request: AttemptRequest): Promise<Reply> {
   const { record } = request

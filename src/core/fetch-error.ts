@@ -9,7 +9,7 @@ export interface FetchFault {
   readonly remedy: Extract<Remedy, 'retry' | 'fix'>
   /** What happened, as the predicate of a sentence. */
   readonly what: string
-  /** Why, where the error of the platform says it in words that nobody understands. */
+  /** The reason in plain words, where the text of the platform's error is hard to understand. */
   readonly reason?: string
   /** Set if the usual hint does not fit. */
   readonly hint?: string
@@ -18,8 +18,8 @@ export interface FetchFault {
 }
 
 /**
- * Returns what an error of `fetch`, or of the body of its response, means. Any function but the platform's own may have sent
- * the request before it failed, unless the error has the property `outcome` with the value `not-sent`.
+ * Returns what an error of `fetch`, or of the body of its response, means. Any function but the platform's own may have
+ * sent the request before it failed, unless the error has the property `outcome` with the value `not-sent`.
  */
 export function classifyFetchError(thrown: unknown, from: 'platform' | 'custom' | 'body'): FetchFault {
   const what = from === 'body' ? 'failed because the response was cut off' : 'received no response'
@@ -58,7 +58,7 @@ interface Row extends Pick<FetchFault, 'remedy' | 'reason' | 'hint'> {
 type ErrorFacts = { readonly [name in 'message' | 'code' | 'syscall' | 'errors' | 'outcome']?: unknown }
 
 const rows: readonly Row[] = [
-  // What a `fetch` of your own says.
+  // An error of the caller's `fetch` that states its own outcome.
   { matches: ({ outcome }) => outcome === 'not-sent', remedy: 'retry', countsFromAnyFetch: true },
   {
     // Fetch standard, section 2.9.
@@ -163,8 +163,9 @@ function rowOfAll(errors: readonly unknown[], depth: number): Row | undefined {
 }
 
 /**
- * Whether the connection errors of a client's `fetch` prove that nothing was sent: it is the platform's, without a retrying
- * agent. Deno's sends a request again when a reused connection breaks, even a POST.
+ * Whether a connection error of a client's `fetch` proves that the request was not sent. This holds for the platform's
+ * `fetch` without a retrying agent. It does not hold in Deno, which resends even a POST when a reused connection
+ * breaks.
  */
 export function isPlatformFetch(option: unknown): boolean {
   if (option !== undefined || 'Deno' in globalThis) return false
@@ -174,7 +175,9 @@ export function isPlatformFetch(option: unknown): boolean {
 /** Where Node's fetch looks up its agent, including one set with undici. */
 const dispatcherNames = [Symbol.for('undici.globalDispatcher.1'), Symbol.for('undici.globalDispatcher.2')]
 
-/** Whether an agent does not retry. One that does, such as undici's `RetryAgent`, hides earlier requests. */
+/**
+ * Whether an agent sends each request once. A retrying agent, such as undici's `RetryAgent`, hides earlier requests.
+ */
 function isPlainDispatcher(dispatcher: unknown): boolean {
   if (typeof dispatcher !== 'object' || dispatcher === null) return true
   const prototype = Object.getPrototypeOf(dispatcher)
@@ -189,8 +192,8 @@ function isPlainDispatcher(dispatcher: unknown): boolean {
 }
 
 /**
- * Classes of agents that do not retry, and what each extends. `Dispatcher1Wrapper` is how undici 8 exposes its global agent to
- * older versions of Node.
+ * Classes of agents that do not retry, and what each extends. `Dispatcher1Wrapper` is how undici 8 exposes its global
+ * agent to older versions of Node.
  */
 const plainDispatchers = /* @__PURE__ */ new Map([
   ['Agent', 'DispatcherBase'],

@@ -3,27 +3,31 @@ import type { Outcome } from '../shared/errors/index.ts'
 import { notify } from '../shared/notify.ts'
 import type { Method } from './operation.ts'
 
-/** The properties of every event. Without your `context`, events contain no header, body, id, query, cursor or token. */
+/**
+ * The properties of every event. Events exclude headers, bodies, ids, queries, cursors and tokens. Only your `context`
+ * is added.
+ */
 export interface OperationEvent {
   /** A number that only the events of this call have. Later calls have higher numbers. */
   readonly callId: number
   /** The operation's id, for example `conversations.list`. */
   readonly operation: string
+  /** The HTTP method of the operation. */
   readonly method: Method
   /**
-   * The URL without query and ids, for example `https://api.supportwire.app/api/oauth/v1/contacts/{id}`. A path passed to
-   * `request()` is part of it, and of `operation`.
+   * The URL without query and ids, for example `https://api.supportwire.app/api/oauth/v1/contacts/{id}`. A path passed
+   * to `request()` is part of it, and of `operation`.
    */
   readonly urlTemplate: string
   /** The client's actor, if known. */
   readonly actor: Actor | undefined
   /** The page number, starting at 1, if the call belongs to a list. */
   readonly page: number | undefined
-  /** The `context` option of the client: whatever the caller put there. A connection store puts the key of the connection. */
+  /** The `context` option of the client. A connection store passes the key of the connection. */
   readonly context: unknown
 }
 
-/** Emitted when a call settles. */
+/** Emitted when a call has ended. */
 export interface OperationEndEvent extends OperationEvent {
   /** Duration of the call including waits, in milliseconds. */
   readonly duration: number
@@ -47,7 +51,7 @@ export interface AttemptStartEvent extends OperationEvent {
 
 /** Emitted when a response, including its body, was received, or the request failed. */
 export interface AttemptEndEvent extends AttemptStartEvent {
-  /** In milliseconds. */
+  /** Duration of the attempt, in milliseconds. */
   readonly duration: number
   /** The HTTP status of the response, if any. */
   readonly status: number | undefined
@@ -67,8 +71,11 @@ export interface RetryEvent extends AttemptStartEvent {
 
 /** Emitted when a call waits because of a 429, and again if another 429 prolongs the wait. */
 export interface WaitEvent extends OperationEvent {
-  /** Expected time until the call is sent, in milliseconds. 0 if it only waits for earlier calls of an unknown duration. */
+  /**
+   * Expected time until the call is sent, in milliseconds. 0 if it only waits for earlier calls of an unknown duration.
+   */
   readonly wait: number
+  /** The reason of the wait. A rate limit is the only one. */
   readonly reason: 'rate_limit'
 }
 
@@ -86,7 +93,7 @@ export interface WaitEvent extends OperationEvent {
 export interface Hooks {
   /** Called when a call starts. A list starts one per page. */
   onOperationStart?(event: OperationEvent): void
-  /** Called when a call settles. */
+  /** Called when a call has ended, with or without an error. */
   onOperationEnd?(event: OperationEndEvent): void
   /** Called before a request is sent. */
   onAttemptStart?(event: AttemptStartEvent): void
@@ -119,7 +126,7 @@ export const hookNames = {
   onWait: true,
 } satisfies Record<keyof Hooks, true>
 
-/** Returns hooks that call those of each of several, in their order. */
+/** Joins several hooks into one object. Each event calls them in their order. */
 export function joinHooks(...all: readonly Hooks[]): Hooks {
   const joined = Object.keys(hookNames).map((name) => [
     name,

@@ -42,15 +42,17 @@ export interface PreparedCall extends Omit<CapturedCall, 'body' | 'extraQuery' |
   readonly guard?: Guard | undefined
   /** When the caller made the call, in milliseconds of `performance.now()`, unless a middleware has taken its time. */
   readonly startedAt?: number | undefined
-  /** What middleware has sent of the call, if there is middleware. */
+  /** The requests of the call that middleware has sent, if the client has middleware. */
   readonly history?: CallHistory | undefined
 }
 
-/** What middleware has sent of a call. A journal begins another one each time that it decides to send. */
+/**
+ * The requests of a call that middleware has sent. A journal begins a new history each time that it decides to send.
+ */
 export interface CallHistory {
   /** Whether the service may have applied what was sent. */
   outcome: Outcome
-  /** The first request of a POST or PATCH, unless it had no effect. It is never sent again. */
+  /** The first request of a POST or PATCH that might have been applied. It is not sent again. */
   first: Promise<Reply> | undefined
   /** The whole call, with all that a journal sends. */
   readonly whole: { isSent: boolean; isOver: boolean }
@@ -74,7 +76,7 @@ export interface CallSettings {
   readonly timeout: number
   readonly totalTimeout: number
   readonly maxRetries: number
-  /** Added to those of the client. */
+  /** The headers of the call, which are added to the headers of the client. */
   readonly headers: HeaderSource
 }
 

@@ -1,22 +1,24 @@
 import type { ResponseInfo } from '../shared/errors/index.ts'
 
-/** The cursors of a page. Null if there is no further page. */
+/** The cursors of a page. */
 export interface PageCursors {
+  /** Opaque cursor of the next page. Null on the last page. */
   readonly after: string | null
+  /** Opaque cursor of the previous page. Null on the first page. */
   readonly before: string | null
 }
 
-/** What a call returns. */
+/** The result of a call, as middleware sees it. */
 export interface Reply<Data = unknown> {
   /** The data of the response. For a list, the items of the page. Undefined if the operation returns none. */
   readonly data: Data
-  /** The cursors of a page. Both are null if the operation is no list. */
+  /** The cursors of a page. Both are null for operations other than lists. */
   readonly cursors: PageCursors
   /** Status, headers and request id of the response. */
   readonly response: ResponseInfo
 }
 
-/** The next layer, or what is innermost. */
+/** The next layer, or the innermost function, which sends the request. */
 export type Next<Request> = (request: Request) => Promise<Reply>
 
 /** A part of the way of a request: it passes the request on, possibly changed, and sees the reply or the failure. */

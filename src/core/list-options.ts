@@ -14,38 +14,39 @@ import { isCustom, type Operation, type OperationInput } from './operation.ts'
 import type { CallOptions } from './options.ts'
 import type { ClientSettings } from './settings.ts'
 
-/** A place in a list from which `resumeFrom` continues. Plain JSON. */
+/** A position in a list, from which `resumeFrom` continues. Plain JSON. */
 export interface Checkpoint {
-  /** The cursor to continue after, or null at the start and at the end of the list. Opaque. */
+  /** Opaque cursor to continue after. Null at the start and at the end of the list. */
   readonly cursor: string | null
   /** Whether the list is finished: it has no further page in its direction. */
   readonly done: boolean
 }
 
-/** The options of a list call. Timeouts and retries apply to each page. Read when the list is called. */
+/** The options of a list call. They are read when the list is called. Timeouts and retries apply to each page. */
 export interface ListOptions extends CallOptions {
   /**
-   * The direction of paging: `forward` follows `after`, `backward` follows `before`. The cursor in the query is where to
-   * start, in either direction.
+   * The direction of paging: `forward` follows `after`, `backward` follows `before`. In both directions, the list
+   * starts at the cursor in the query.
    *
    * @default 'backward' if the query has `before`, otherwise 'forward'
    */
   readonly direction?: 'forward' | 'backward' | undefined
   /**
    * Where to resume: the `checkpoint` of a page of this list. Null and `{ cursor: null, done: false }` mean the start.
-   * A list that is `done` yields nothing and sends no request; awaiting its first page rejects with an
+   * If the checkpoint is `done`, a loop ends at once without a request, and awaiting the first page rejects with an
    * `InvalidArgumentError`.
    *
-   * Pass the same query and `direction` as before, without `after` and `before`. A list that started at a `before` needs
-   * `direction: 'backward'` to resume.
+   * Pass the same query and `direction` as before, without `after` and `before`. A list that started at a `before`
+   * needs `direction: 'backward'` to resume.
    *
    * @default the start of the list, or the cursor in the query
    */
   readonly resumeFrom?: Checkpoint | null | undefined
   /**
-   * What to do if the service rejects the cursor of `resumeFrom` or of the query. `throw`: reject with a
-   * `CursorRejectedError`. `restart`: request the list once more without the cursor, from its start. A cursor that is
-   * rejected after the first page always throws, so that a loop never yields an item twice.
+   * What to do if the service rejects the cursor of `resumeFrom` or of the query. With `throw`, the list rejects with a
+   * `CursorRejectedError`. With `restart`, the list is requested once more from its start, without the cursor. If the
+   * service rejects a cursor after the first page, the list rejects in either case, because a restart would yield items
+   * twice.
    *
    * @default 'throw'
    */
@@ -57,8 +58,8 @@ export interface ListOptions extends CallOptions {
    */
   readonly maxItems?: number | undefined
   /**
-   * Whether to fetch the next page while you process the current one, starting with the second page. If a page
-   * fails before the loop reaches it, it is then fetched again, because the failure may be long ago.
+   * Whether to fetch the next page while you process the current one, starting with the second page. If that request
+   * fails while you process, the loop requests the page again when it gets there.
    *
    * @default true
    */
@@ -78,7 +79,7 @@ const listChecks: typeof callChecks & typeof ownChecks = /* @__PURE__ */ Object.
 
 /** Checked and copied arguments of a list. */
 export interface ListArguments {
-  /** What is sent for each page, but for its cursor. */
+  /** The call that is sent for each page. Each page adds its cursor. */
   readonly call: CapturedCall
   /** The cursor to follow from page to page. */
   readonly follows: 'after' | 'before'
@@ -124,7 +125,7 @@ export function readMaxItems(options: Pick<ListOptions, 'maxItems'>): number | u
   return readOptions(options, { maxItems: ownChecks.maxItems }, '`toArray`').maxItems
 }
 
-/** Rejects what a list cannot do, and options in the query, where they would have no effect. */
+/** Rejects arguments that a list cannot use, and list options in the query, where they would be ignored. */
 function checkListQuery(
   { operation, query, extraQuery }: CapturedCall,
   resumeFrom: Checkpoint | null | undefined,

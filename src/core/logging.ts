@@ -48,10 +48,10 @@ export function loggingDrift(onDrift: (drift: Drift) => unknown, log: Log): (dri
   }
 }
 
-/** Logs a message if its level is at least that of the client. */
+/** Logs a message if its level is at least the `logLevel` of the client. */
 export type Log = (level: keyof Logger, message: string) => void
 
-/** Returns undefined if nothing is logged: there is no logger, and the environment variable is not set either. */
+/** Returns the log function of a client. Undefined if both the logger and the environment variable are absent. */
 export function createLog(logger: Logger | undefined, level: LogLevel | undefined): Log | undefined {
   const fromEnvironment = readEnvironment()
   const lowest = logLevels.indexOf(level ?? fromEnvironment ?? 'warn')
@@ -62,7 +62,7 @@ export function createLog(logger: Logger | undefined, level: LogLevel | undefine
   }
 }
 
-/** What each logger was warned of. */
+/** The warnings that each logger has received. */
 const warnings = new WeakMap<Logger, Set<string>>()
 /** Messages can have names that are data. */
 const mostWarnings = 100

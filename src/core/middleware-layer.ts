@@ -33,8 +33,9 @@ export function aroundCall(settings: ClientSettings, innermost: Next<PreparedCal
 }
 
 /**
- * Sends a POST or PATCH once, whatever middleware does: a further `next` gets the same reply or error, also while the first is
- * under way, unless that had no effect. Nothing is sent once the call has ended.
+ * Sends a POST or PATCH once, even if middleware calls `next` again. A further `next` gets the reply or error of the
+ * first, also while the first is still running. It sends the request again only if the first had no effect and the call
+ * is still running.
  */
 export function sendingOnce(send: Next<PreparedCall>): Next<PreparedCall> {
   return (call) => {

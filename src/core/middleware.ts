@@ -3,8 +3,8 @@ import type { Reply } from './layers.ts'
 import type { Operation } from './operation.ts'
 
 /**
- * A call on its way to the service. Its input was checked, and its schemas have run. Only `query`, `body`, `headers` and
- * `signal` can be changed: pass a copy to `next`. The token is not part of it.
+ * A call on its way to the service. Its input was checked, and its schemas have run. Only `query`, `body`, `headers`
+ * and `signal` can be changed: pass a copy to `next`. The token is not part of it.
  */
 export interface OutgoingCall {
   /** The operation, for example `{ id: 'contacts.get', method: 'GET', … }`. */
@@ -17,7 +17,10 @@ export interface OutgoingCall {
   readonly query: Readonly<Record<string, unknown>>
   /** The body, as JSON represents it. Undefined if there is none. */
   readonly body: unknown
-  /** The headers of this call, with names in lower case. Those of the client and of functions are added to each attempt. */
+  /**
+   * The headers of this call, with names in lower case. Each attempt adds the client's headers and the results of
+   * header functions.
+   */
   readonly headers: Readonly<Record<string, string>>
   /** The signal of the caller. */
   readonly signal: WebAbortSignal | undefined
@@ -36,8 +39,8 @@ export interface OutgoingCall {
 }
 
 /**
- * A function around every call of a client: it can change the call, send it with `next`, and see the reply or the error.
- * A list makes a call for each page. The retries of a call are inside `next`.
+ * A function around every call of a client: it can change the call, send it with `next`, and see the reply or the
+ * error. A list makes a call for each page. The retries of a call are inside `next`.
  *
  * @example
  * const dry = workspace.withOptions({

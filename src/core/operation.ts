@@ -19,11 +19,11 @@ export type Method = (typeof methods)[number]
 /**
  * How a successful response is wrapped:
  *
- * - `item`: `{ "data": {…} }`. Returns the value of `data`.
- * - `list`: `{ "data": […], "page_metadata": {…} }`. Returns pages.
- * - `bare`: the JSON body itself.
- * - `none`: no body. Returns `undefined`.
- * - `any`: any JSON value, or an empty body.
+ * - `item` for `{ "data": {…} }`. The call returns the value of `data`.
+ * - `list` for `{ "data": […], "page_metadata": {…} }`. The call returns pages.
+ * - `bare` for a JSON body without `data`. The call returns the body.
+ * - `none` for an empty body. The call returns `undefined`.
+ * - `any` for any JSON value or an empty body.
  */
 export type Envelope = 'item' | 'list' | 'bare' | 'none' | 'any'
 
@@ -86,6 +86,7 @@ type NothingElse<Definition> = {
   readonly [Name in Exclude<keyof Definition, Exclude<keyof Operation, 'evidence'>>]: NoSuchProperty
 }
 interface NoSuchProperty {
+  /** Makes the compiler name the problem. */
   readonly 'no such property': true
 }
 
@@ -109,7 +110,7 @@ export function isCustom(operation: Operation): boolean {
 
 const required = ['id', 'method', 'path']
 
-/** Throws unless the value is an operation. */
+/** Throws if the value is not an operation. */
 export function checkOperation(operation: unknown): asserts operation is Operation {
   checkObject('operation', operation, 'Pass an operation that was made with `defineOperation`.')
   for (const [name, check] of Object.entries(operationChecks)) {
@@ -151,9 +152,9 @@ export interface ListQuery {
    * `maxItems`.
    */
   readonly limit?: number | null | undefined
-  /** Cursor of a page's `after`: starts after this point. Cannot be combined with `before`. */
+  /** The `after` of a page. The list starts after this point. Cannot be combined with `before`. */
   readonly after?: string | null | undefined
-  /** Cursor of a page's `before`: starts before this point and, unless `direction` is set, walks backward. */
+  /** The `before` of a page. The list starts before this point and goes backward, if `direction` is not set. */
   readonly before?: string | null | undefined
 }
 

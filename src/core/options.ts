@@ -23,14 +23,14 @@ export type AccessTokenOption = string | (() => string | Promise<string>) | Acce
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
 
 /**
- * Request headers, or a function that returns them. It is called before each attempt, within its `timeout`. If it throws,
- * nothing is sent.
+ * Request headers, or a function that returns them. The function is called before each attempt, within its `timeout`.
+ * If it throws, the attempt is not sent.
  */
 export type HeadersOption = RequestHeaders | (() => RequestHeaders | Promise<RequestHeaders>)
 
 /**
- * The options of a single call. Read when the call is made. Timeouts and `maxRetries` default to those of the client;
- * `headers` are added to them.
+ * The options of a single call. They are read when the call is made. Timeouts and `maxRetries` default to the client's
+ * options, and `headers` are added to the client's headers.
  */
 export interface CallOptions extends Pick<ClientOptions, 'timeout' | 'totalTimeout' | 'maxRetries' | 'headers'> {
   /** Aborts the call, including waits. The call then rejects with the signal's reason. */
@@ -43,9 +43,9 @@ export interface CallOptions extends Pick<ClientOptions, 'timeout' | 'totalTimeo
 
 /** Your application, for the `User-Agent` header. */
 export interface AppInfo {
-  /** For example `my-sync`. */
+  /** Name of the application, for example `my-sync`. */
   readonly name: string
-  /** For example `1.4.2`. */
+  /** Version of the application, for example `1.4.2`. */
   readonly version?: string | undefined
   /** Home page of the application. */
   readonly url?: string | undefined
@@ -61,8 +61,8 @@ export interface ClientOptions<A extends Actor = Actor> {
   /** The access token, a function that returns it (called before each attempt), or an `AccessTokenSource`. */
   readonly accessToken: AccessTokenOption
   /**
-   * The actor mode of the token ([specification](docs/service.md#actors)). With `app`, calls that author content don't
-   * compile, and reject with `ActorSelfRequiredError` without sending a request.
+   * The actor mode of the token ([specification](docs/service.md#actors)). With `app`, calls that author content do not
+   * compile. In JavaScript they reject with `ActorSelfRequiredError` before a request is sent.
    *
    * @default unknown: every call is sent
    */
@@ -77,8 +77,9 @@ export interface ClientOptions<A extends Actor = Actor> {
    */
   readonly fetch?: WebFetch | undefined
   /**
-   * Timeout for a single attempt, including reading the body, in milliseconds. `Infinity` for none. Node's `fetch` gives up
-   * after 300,000 by itself: for more, pass a `fetch` with an agent of undici whose `headersTimeout` and `bodyTimeout` are 0.
+   * Timeout for a single attempt, including reading the body, in milliseconds. `Infinity` for none. Node's `fetch` has
+   * its own limit of 300,000. For more, pass a `fetch` with an undici agent whose `headersTimeout` and `bodyTimeout`
+   * are 0.
    *
    * @default 30_000
    */
@@ -90,10 +91,11 @@ export interface ClientOptions<A extends Actor = Actor> {
    */
   readonly totalTimeout?: number | undefined
   /**
-   * Maximum number of retries of a failed request. GET and DELETE are retried after 408, 429, 5xx and network errors;
-   * writes only after 429, or if the connection could not be opened. A 429 counts only if the service has served nothing of
-   * the operation since the last attempt: otherwise the call waits until `totalTimeout` leaves no time. With 0, a call
-   * rejects with a `RateLimitError` instead of waiting.
+   * Maximum number of retries of a failed request. GET and DELETE are retried after 408, 429, 5xx and network errors.
+   * POST and PATCH are only retried after a 429, or if the connection could not be opened.
+   *
+   * A 429 only counts if the service has served no request of the operation since the last attempt. Otherwise the call
+   * waits, for as long as its `totalTimeout` allows. With 0, a call rejects with a `RateLimitError` instead of waiting.
    *
    * @default 2
    */
@@ -111,7 +113,7 @@ export interface ClientOptions<A extends Actor = Actor> {
    */
   readonly maxResponseBytes?: number | undefined
   /**
-   * What to do with a response that does not match its schema.
+   * How to handle a response that does not match its schema.
    *
    * @default 'observe'
    */
@@ -119,15 +121,15 @@ export interface ClientOptions<A extends Actor = Actor> {
   /** Called for each mismatch between a response and its schema, in `observe` mode. Receives types, never values. */
   readonly onDrift?: ((drift: Drift) => void) | undefined
   /**
-   * Additional headers for every request, or a function that returns them, for example for tracing. `authorization` is set
-   * by the client; passing it throws.
+   * Additional headers for every request, or a function that returns them, for example for tracing. `authorization` is
+   * set by the client; passing it throws.
    */
   readonly headers?: HeadersOption | undefined
   /** Functions called as calls start, wait, retry and end, for logs, metrics and traces. */
   readonly hooks?: Hooks | undefined
   /**
-   * Your own value, which every event of a hook has as `context`, for example the id of a job. It is not logged. A connection
-   * store passes the key of the connection.
+   * Your own value, which every event of a hook has as `context`, for example the id of a job. It is not logged. A
+   * connection store passes the key of the connection.
    *
    * @default undefined
    */
@@ -139,35 +141,36 @@ export interface ClientOptions<A extends Actor = Actor> {
    */
   readonly logger?: Logger | undefined
   /**
-   * The lowest level to log: `debug` for each request, `info` for retries and waits, `warn` for rejected tokens and for what
-   * `onDrift` receives, `error` for writes that may have been applied, or `off`.
+   * The lowest level to log. `debug` logs each request, and `info` retries and waits. `warn` logs rejected tokens and
+   * the mismatches that `onDrift` receives. `error` logs unconfirmed writes. `off` logs nothing.
    *
    * @default the environment variable `SUPPORT_WORKSPACE_LOG` in Node and Bun, otherwise 'warn'
    */
   readonly logLevel?: LogLevel | undefined
   /**
-   * Functions around every call, for example for a cache or a dry run. The first one is the outermost. `withOptions` adds
-   * its own inside those of the client.
+   * Functions around every call, for example for a cache or a dry run. The first function is the outermost. Functions
+   * that you pass to `withOptions` run inside the functions of the client.
    *
    * @default none
    */
   readonly middleware?: Middleware | readonly Middleware[] | undefined
   /**
-   * Whether replies must come from the service: middleware sees it as `call.fresh`, and a cache passes such a call on. A
-   * `WriteJournal` sets it where it confirms a write.
+   * Whether replies must come from the service and not from a cache. Middleware sees the option as `call.fresh`. A
+   * `WriteJournal` sets it to confirm a write.
    *
    * @default false
    */
   readonly fresh?: boolean | undefined
   /**
-   * Decides when requests are sent. Share one between the clients of a connection, so that they find their rate together.
+   * Decides when requests are sent. Share one limiter between all clients of a connection, so that they learn the rate
+   * together.
    *
    * @default an `AdaptiveRateLimiter` for this client
    */
   readonly rateLimiter?: RateLimiter | undefined
   /**
-   * Identifies the connection for the `rateLimiter`: only requests with the same key are limited together. Not a secret. A
-   * connection store passes the key of the connection.
+   * Identifies the connection for the `rateLimiter`: only requests with the same key are limited together. Not a
+   * secret. A connection store passes the key of the connection.
    *
    * @default the SHA-256 digest of `accessToken` if it is a string, otherwise a key that no other client has
    */
@@ -190,7 +193,7 @@ export interface Logger {
   info(message: string): unknown
   /** Logs a rejected token, and responses that do not match their schema. */
   warn(message: string): unknown
-  /** Logs a write that may have been applied. */
+  /** Logs an unconfirmed write, which the service may or may not have applied. */
   error(message: string): unknown
 }
 
@@ -198,14 +201,14 @@ export interface Logger {
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'off'
 
 /**
- * What to do with a response that does not match its schema:
+ * How the client handles a response that does not match its schema:
  *
- * - `observe`: the data is returned as sent, and `onDrift` is called for each mismatch.
- * - `strict`: the call rejects with `UnexpectedResponseError`.
- * - `off`: the schema is not checked. The envelope (`data`, `page_metadata`) always is.
+ * - `observe` returns the data as sent, and calls `onDrift` for each mismatch.
+ * - `strict` rejects with `UnexpectedResponseError`.
+ * - `off` skips the schema. The envelope (`data`, `page_metadata`) is still checked.
  *
- * Applies to built-in operations. Operations that you define always return the output of their `response` schema, or
- * reject.
+ * Applies to built-in operations. Operations that you define return the output of their `response` schema or reject, in
+ * every mode.
  */
 export type ValidationMode = 'observe' | 'strict' | 'off'
 
@@ -218,10 +221,12 @@ export interface Drift {
   /** The expected type, for example `string`, or `unknown` if the schema does not report it. */
   readonly expected: string
   /**
-   * The received type: `string`, `number`, `boolean`, `object`, `array`, `null` or `missing`. The first one, if they
-   * differ.
+   * The received type: `string`, `number`, `boolean`, `object`, `array`, `null` or `missing`. If
+   * several items have the mismatch, the type in the first of them.
    */
   readonly received: string
-  /** Number of mismatches of the field in this response, usually one per item of a list. At most 1,000 items count. */
+  /**
+   * How often the field has this mismatch in the response, for example once for each item of a list, up to 1,000 items.
+   */
   readonly count: number
 }

@@ -10,7 +10,7 @@ import { trace } from './trace.ts'
 
 /** One page of a list. */
 export interface Page<Item> {
-  /** The items, as the service sent them. */
+  /** The items of the page, as the service sent them. */
   readonly data: Item[]
   /** The cursor of the next page, or null on the last page. Opaque: store it and pass it back unchanged. */
   readonly after: string | null
@@ -27,13 +27,13 @@ export interface ListPlan extends ListArguments {
 }
 
 /**
- * The result of a list call. `await` returns the first page; `for await` iterates over all items, fetching pages as
- * needed. No request is sent before that, and each iteration starts over. Invalid arguments reject then, with an
- * `InvalidArgumentError`.
+ * The result of a list call. `await` returns the first page. `for await` iterates over all items, and fetches pages as
+ * needed. The first request is sent when you await or iterate, and invalid arguments reject at that point with an
+ * `InvalidArgumentError`. Each iteration starts from the beginning.
  *
- * Only the cursor ends a list: an empty page with a cursor continues, and a cursor that is null, absent or empty is the
- * end ([specification](docs/service.md#paging)). A repeated cursor throws a `PaginationError`, and one that the service no
- * longer accepts a `CursorRejectedError`.
+ * A list ends at a cursor that is null, absent or empty ([specification](docs/service.md#paging)). An empty page with a
+ * cursor does not end it. A repeated cursor throws a `PaginationError`. A cursor that the service no longer accepts
+ * throws a `CursorRejectedError`.
  *
  * @example
  * for await (const conversation of workspace.conversations.list({ limit: 50 })) console.log(conversation.id)
@@ -70,8 +70,8 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
   }
 
   /**
-   * Iterates over the pages, each with a checkpoint to resume from. Pages are never cut off, so that their cursors stay
-   * valid: with `maxItems`, the last page is the one that reaches the maximum.
+   * Iterates over the pages, each with a checkpoint to resume from. Pages stay whole, so that their cursors stay valid.
+   * With `maxItems`, the last page is the page that reaches the maximum, and it can contain more items.
    *
    * @throws PaginationError if the service returns the same cursor twice.
    * @throws CursorRejectedError if the service no longer accepts a cursor.
@@ -219,8 +219,8 @@ function fetchAhead(plan: ListPlan, cursor: string, number: number): PageAhead {
 }
 
 /**
- * Returns the prefetched page. Fetches it again if it failed before the loop asked for it, which may be long ago, with an
- * error that can be retried.
+ * Returns the prefetched page. Fetches it again if it failed before the loop asked for it, which may be long ago, with
+ * an error that can be retried.
  */
 async function takeAhead({ page, hasFailed }: PageAhead, fetchNow: () => Promise<Reply>): Promise<Reply> {
   const isStale = hasFailed()

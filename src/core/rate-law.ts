@@ -3,15 +3,15 @@
 // Example: the service allows 10 requests a second, and 16 workers want to send more.
 //
 // 1. At first nothing is held back. A refused call waits alone, as long as its `Retry-After` says.
-// 2. Soon more than a fifth of the last requests were refused. Between two 429s the service served 10 a second. A busy client
-//    is served what the limit allows, so that is the rate.
-// 3. After 4 calls that had to wait for the rate, 4 more are sent at once. This is a probe. The service refuses it, so the
-//    rate stays, and the next probe comes after 8 calls, then after 16, and later after 256.
+// 2. Soon more than a fifth of the last requests were refused. Between two 429s the service served 10 a second. A busy
+//    client is served what the limit allows, so that is the rate.
+// 3. After 4 calls that had to wait for the rate, 4 more are sent at once. This is a probe. The service refuses it, so
+//    the rate stays, and the next probe comes after 8 calls, then after 16, and later after 256.
 // 4. The limit rises to 100 a second. Now the service serves a probe, so the rate rises and probes come sooner.
-// 5. Another day, the service refuses 30 % of all requests by accident. It refuses no more of a probe than of the requests
-//    at the measured rate, so the rate rises until no call has to wait.
-// 6. Then it refuses everything. After the eighth 429 in a row, all calls wait as long as it asks. After that, one is sent,
-//    and each served request allows one more in flight.
+// 5. Another day, the service refuses 30 % of all requests by accident. It refuses as much of the requests at the
+//    measured rate as of a probe, so a lower rate would not help. The rate rises until calls are sent at once.
+// 6. Then it refuses everything. After the eighth 429 in a row, all calls wait as long as it asks. After that, one is
+//    sent, and each served request allows one more in flight.
 //
 // `npm run limiter-rows` measures the results.
 
@@ -19,15 +19,21 @@
 const toleratedShare = 0.2
 /** Accidents explain this share at most. Otherwise clients that flood a slow limit together take it for accidents. */
 const largestTolerance = 0.5
-/** The weight of one request in the share that is refused at the present rate, so that two 429s in a row are too much. */
+/**
+ * The weight of one request in the share that is refused at the present rate, so that two 429s in a row are too much.
+ */
 const shareWeight = 1 / 8
-/** Its weight in the share that is refused at the measured rate, which changes with the service only, so more slowly. */
+/**
+ * Its weight in the share that is refused at the measured rate, which changes with the service only, so more slowly.
+ */
 const baselineWeight = 1 / 16
 /** A shorter measurement measures `Retry-After`, which has whole seconds. */
 const shortestMeasurement = 1_000
 /** With fewer served requests, one more would change the measured rate by more than an eighth. */
 const fewestServed = 8
-/** A rate that is measured below this part of the last one shows that the service has changed, so probes start again. */
+/**
+ * A rate that is measured below this part of the last one shows that the service has changed, so probes start again.
+ */
 const changedRate = 0.8
 /** A measurement from before says little about the present limit, if a faster rate succeeds. */
 const oldMeasurement = 120_000
@@ -41,7 +47,7 @@ const outage = 8
 const longestBackoff = 30_000
 /** A timer that is late by up to this time is made up for. */
 export const slack = 20
-/** What was learned is forgotten when no call was refused or held back for this time. */
+/** The limiter forgets its measurements after this time without a refused or held back call. */
 const memory = 600_000
 
 /** A request that was sent: when, at which interval, and for which probe. */
@@ -66,7 +72,7 @@ export class RateLaw {
   /** When the rate allows the next request. */
   #nextAt = 0
 
-  /** What was served between two 429s, as the time for each request. 0 before the first measurement. */
+  /** The average time for each request that was served between two 429s. 0 before the first measurement. */
   #measured = 0
   #measuredAt = Number.NEGATIVE_INFINITY
   #served = 0
@@ -80,7 +86,7 @@ export class RateLaw {
   #probeCalls = probeSize
   #callsLeft = probeSize
 
-  /** 429s in a row. Those of requests that were sent before the wait for the last one count once. */
+  /** The number of 429s in a row. Several 429s of requests that were sent before the last wait count once. */
   #refusals = 0
   #waitBeganAt = 0
   #inFlight = 0
@@ -138,7 +144,7 @@ export class RateLaw {
     this.#waitBeganAt = now
     this.#refusals += 1
     const isOutage = this.#refusals >= outage
-    // Before there is a rate, a few 429s stop nobody else.
+    // Before there is a rate, a few 429s do not hold back other calls.
     if (interval === 0 && !isOutage) return
     const backoff = 2 ** (this.#refusals - 1) * Math.max(1, interval)
     this.#nextAt = Math.max(this.#nextAt, now + Math.min(backoff, retryAfter ?? longestBackoff))
@@ -160,7 +166,10 @@ export class RateLaw {
     }
   }
 
-  /** Whether a rate is the reason for a share of 429s. Both shares vary by chance, so twice the baseline is still accidents. */
+  /**
+   * Whether a rate is the reason for a share of 429s. Both shares vary by chance, so twice the baseline is still
+   * accidents.
+   */
   #isTooMuch(share: number): boolean {
     return share > Math.min(toleratedShare + 2 * this.#baseline, largestTolerance)
   }

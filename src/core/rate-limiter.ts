@@ -1,20 +1,22 @@
 import type { WebAbortSignal } from '../shared/web-types.ts'
 
-/** What a rate limiter learns about a call that it may hold back. */
+/** The facts about a call that a rate limiter gets. */
 export interface RateLimitedCall {
   /** HTTP method and path template, for example `GET /api/oauth/v1/contacts/{id}`. */
   readonly operation: string
-  /** Whether the call waits for a rate limit. False with `maxRetries: 0`: it is held back by `Retry-After` alone. */
+  /**
+   * Whether the call can wait for a rate limit. False with `maxRetries: 0`. Such a call only waits for a `Retry-After`.
+   */
   readonly canWait: boolean
   /** When the call was made, in milliseconds of `performance.now()`. The call that was made first is sent first. */
   readonly startedAt: number
   /** The rest of its `totalTimeout`, in milliseconds. */
   readonly timeLeft: number
   /**
-   * Announces that the call is held back. If the call cannot wait that long, it rejects, and `signal` aborts.
+   * Call this before you hold back the call. If the call cannot wait that long, it rejects, and `signal` aborts.
    *
    * @param wait expected time until the call is sent, in milliseconds
-   * @param pause the part of it that the service asked for with `Retry-After`, in milliseconds. Defaults to 0.
+   * @param pause the part of `wait` that the service asked for with `Retry-After`, in milliseconds. Defaults to 0.
    */
   readonly onWait: (wait: number, pause?: number) => void
 }
@@ -30,20 +32,20 @@ export interface RefusedRequest {
 export type EndTurn = ((refused?: RefusedRequest) => void) | undefined | void
 
 /**
- * Decides when the requests of a connection are sent. Each request acquires a permit first, and says at its end whether the
- * service refused it. A refused call waits by itself, as long as the service asks, and then acquires another permit.
- * One limiter can be shared by many clients and, if it keeps its state in a database, by many processes.
+ * Decides when the requests of a connection are sent. Each request acquires a permit first, and says at its end whether
+ * the service refused it. The client of a refused call waits as long as the service asks, and then acquires another
+ * permit. Many clients can share a limiter. Many processes can share it too, if it keeps its state in a database.
  */
 export interface RateLimiter {
   /**
-   * Returns, or resolves, when the request can be sent. The result can be a function, which is called once the response
-   * was received or the request has failed. Errors that it throws are ignored.
+   * Returns, or resolves, when the request can be sent. The result can be a function. The client calls it when the
+   * response was received or the request has failed, and ignores errors that it throws.
    *
-   * If `acquire` throws before the first request of a call, the call rejects with the same error; later, the error is the
-   * `cause` of a `RequestError`.
+   * If `acquire` throws before the first request of a call, the call rejects with the same error. Before a later
+   * request, the error becomes the `cause` of a `RequestError`.
    *
    * @param key the client's `rateLimitKey`
-   * @param signal aborts when the call is aborted, cannot wait, or has no time left
+   * @param signal aborts when the call is aborted, is not allowed to wait, or has run out of time
    */
   acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): EndTurn | Promise<EndTurn>
 }

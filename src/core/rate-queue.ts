@@ -6,7 +6,10 @@ import type { RateLimitedCall, RefusedRequest } from './rate-limiter.ts'
 /** Ends the permit of a request. */
 type EndPermit = (refused?: RefusedRequest) => void
 
-/** A held call is told again of a pause that is at least so long, in milliseconds: it may be more than the call can wait. */
+/**
+ * A held call is told again of a pause that is at least so long, in milliseconds: it may be more than the call can
+ * wait.
+ */
 const longPause = 10_000
 
 /** The calls of an operation that are held back, in the order in which they are sent. */
@@ -53,7 +56,10 @@ export class RateQueue {
     this.#sendHeld()
   }
 
-  /** Returns the time between two calls of an operation, or that of the ceiling. 0 or undefined if there is no rate. */
+  /**
+   * Returns the time between two calls of an operation, or by default the time that the ceiling sets. 0 or undefined if
+   * there is no rate.
+   */
   intervalOf(operation?: string): number | undefined {
     return operation === undefined ? this.#interval : this.#lanes.get(operation)?.law.interval
   }
@@ -72,7 +78,7 @@ export class RateQueue {
     const lane = this.#laneOf(call.operation ?? '', now)
     const isFree = this.#held === 0 && this.#inFlight < this.#maxConcurrency
     if (isFree && this.#opensAt(lane, call.canWait) <= now) return this.#send(lane, call.canWait, now, now)
-    // Calls that cannot wait are sent first, because no rate holds them back.
+    // Calls that cannot wait are sent first, because the rate applies only to the others.
     const startedAt = call.canWait ? call.startedAt : Number.NEGATIVE_INFINITY
     const held: HeldCall = { ...call, startedAt, lane, arrivedAt: now, announcements: 0, wake() {} }
     lane.line.splice(lane.line.findLastIndex((other) => other.startedAt <= startedAt) + 1, 0, held)
@@ -139,7 +145,7 @@ export class RateQueue {
         const woken = new Promise<void>((resolve) => {
           held.wake = resolve
         })
-        // Called here, so that `onWait` runs in the async context of its own call.
+        // Called here, so that `onWait` runs in the async context of the call that waits.
         this.#announce(held)
         await untilAborted(woken, signal)
       }
@@ -167,7 +173,7 @@ export class RateQueue {
     if (!isNews) return
     held.announcements += 1
     const interval = held.canWait ? Math.max(law.interval, this.#interval) : 0
-    // Nobody knows when another call ends.
+    // If the limiter waits for another call to end, the time is unknown, so the pause of the service is announced.
     const wait = (opensAt === Number.POSITIVE_INFINITY ? pause : opensAt - now) + line.indexOf(held) * interval
     held.onWait(Math.max(1, Math.ceil(wait)), Math.ceil(pause))
   }

@@ -5,8 +5,8 @@ const longestDelay = 8_000
 
 /**
  * Returns the delay before a retry, in milliseconds: exponential backoff with full jitter, and at least the delay that
- * the service requests. `Retry-After: 0` does not turn off the backoff. With another one, a refused call waits exactly that
- * long, so that it keeps its place among the calls that were refused with it.
+ * the service requests. `Retry-After: 0` does not turn off the backoff. With another one, a refused call waits exactly
+ * that long, so that it keeps its place among the calls that were refused with it.
  *
  * @param retry the number of the retry, starting at 1
  */
@@ -17,12 +17,12 @@ export function delayBefore(retry: number, retryAfter = 0, { isLimited }: { read
   return Math.max(Math.floor(Math.random() * longestBackoff), retryAfter)
 }
 
-/** A year, in milliseconds. Nobody means to wait longer. */
+/** A year, in milliseconds. A longer wait is taken for a mistake. */
 export const longestRetryAfter = 31_536_000_000
 
 /**
- * Returns the delay that an error response requests, in milliseconds: from `Retry-After` (RFC 9110, section 10.2.3), or else
- * from `RateLimit-Reset`. Undefined if there is none, or it cannot be parsed.
+ * Returns the delay that an error response requests, in milliseconds: from `Retry-After` (RFC 9110, section 10.2.3), or
+ * else from `RateLimit-Reset`. Undefined if both are absent or invalid.
  */
 export function retryAfterOf(response: Pick<ResponseHead, 'status' | 'get'>): number | undefined {
   const { status } = response
@@ -46,8 +46,8 @@ function delayOf(response: Pick<ResponseHead, 'get'>, name: string): number | un
 }
 
 /**
- * Returns the time until a date. The clock of this machine can be wrong, and so can the `Date` of the response: the shorter
- * wait counts, unless it is over.
+ * Returns the time until a date. The clock of this machine can be wrong, and so can the `Date` of the response: the
+ * shorter wait counts, unless it is over.
  */
 function delayUntil(time: number, response: Pick<ResponseHead, 'get'>): number {
   // A response from a cache has the date at which it was stored.
@@ -57,7 +57,10 @@ function delayUntil(time: number, response: Pick<ResponseHead, 'get'>): number {
   return waits.length === 0 ? 0 : Math.min(...waits)
 }
 
-/** 2024-01-01. Smaller numbers are a delay in seconds, larger ones a time in seconds or milliseconds since the Unix epoch. */
+/**
+ * 2024-01-01. Smaller numbers are a delay in seconds, larger ones a time in seconds or milliseconds since the Unix
+ * epoch.
+ */
 const firstTimestamp = 1_704_067_200
 
 /** Returns a delay, or a time since the Unix epoch, both in milliseconds. */

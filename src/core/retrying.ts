@@ -35,8 +35,8 @@ export const retrying: Layer<AttemptRequest> = async (request, next) => {
 }
 
 /**
- * Repeats the request with ky, which waits and asks after each failure. ky is made to send requests itself, so it gets an
- * address that it does not use, one more failure at the start, and an empty response at the end.
+ * Repeats the request with ky, which waits and asks after each failure. ky expects to send the requests itself. It
+ * therefore gets an address that is not used, a failure to start with, and an empty response at the end.
  */
 async function repeat(
   request: AttemptRequest,

@@ -73,7 +73,10 @@ export function changeableChecks() {
   return changeable
 }
 
-/** Returns the options of a client that differs in some. It has the same token and, by default, the same limiter and key. */
+/**
+ * Returns the options of a client that differs in some. It has the same token and, by default, the same limiter and
+ * key.
+ */
 export function changeOptions(
   { given, rateLimiter, rateLimitKey }: ClientSettings,
   changes: ChangeableOptions,
@@ -92,7 +95,7 @@ interface TokenSource extends AccessTokenSource {
   readonly accessToken?: string
 }
 
-/** What a client is made of. */
+/** The settings of a client: its checked options, with defaults. */
 export interface ClientSettings {
   /** The options that the client was made with. */
   readonly given: CheckedClientOptions
@@ -157,7 +160,10 @@ export function settingsOf(given: CheckedClientOptions): ClientSettings {
 const createKey = () => `client-${Math.random()}`
 const automaticKey = /^client-0\.\d+$/
 
-/** Returns the default key of a client. Undefined if it is the digest of its token, so that another limiter knows it, too. */
+/**
+ * Returns the default key of a client. Undefined if it is the digest of its token, so that another limiter knows it,
+ * too.
+ */
 function keyOf(rateLimiter: RateLimiter | undefined, accessToken: unknown): string | undefined {
   return rateLimiter !== undefined && typeof accessToken === 'string' ? undefined : createKey()
 }
@@ -199,11 +205,11 @@ function checkRateLimiter(_: string, limiter: unknown): RateLimiter {
   return limiter as RateLimiter
 }
 
-/** A token that never changes identifies its connection in every process, and its digest does not reveal it. */
+/** A constant token identifies its connection in every process. Its digest can be shown, because it hides the token. */
 function rememberDigest(accessToken: string): () => string | Promise<string> {
   let found: string | Promise<string> | undefined
   const find = async () => {
-    // Pages without a secure context have no `crypto.subtle`.
+    // `crypto.subtle` is missing in pages without a secure context.
     found = await sha256(accessToken).catch(createKey)
     return found
   }
@@ -220,7 +226,7 @@ function checkMiddleware(name: string, given: unknown): readonly Middleware[] {
 /** Checks hooks. Returns the same object, whose methods may use `this`. */
 export function checkHooks(_: string, hooks: unknown): Hooks {
   checkObject('hooks', hooks, 'Pass, for example, `{ onRetry(event) {} }`.')
-  // An instance of a class may have properties of its own.
+  // The instance of a class can have further properties.
   if (isPlainObject(hooks)) checkNames(hooks, hookNames, 'the hooks')
   for (const name of Object.keys(hookNames)) checkOptionalFunction(name, Reflect.get(hooks, name))
   return hooks

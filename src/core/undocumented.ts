@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Operation } from './operation.ts'
 
-/** A schema of this package for a body. It knows the documented fields once it has validated, unless none are documented. */
+/** A schema of this package for a body. After its first validation it knows the documented fields, if there are any. */
 export interface BodySchema extends StandardSchemaV1 {
   readonly documentedNames?: () => readonly string[] | undefined
 }
