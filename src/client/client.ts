@@ -34,13 +34,14 @@ import { Tasks } from './resources/tasks.ts'
 
 /** A client returned by `SupportWorkspace.connect`, with the actor and identity of its token. */
 export type ConnectedWorkspace<A extends Actor = Actor> = SupportWorkspace<A> & {
+  /** The actor of the token, which `/me` returned. */
   readonly actor: A
   readonly identity: Me
 }
 
 /**
- * Requires the `actor` option for a client of one actor. Otherwise the compiler would infer the actor from where the client
- * is used.
+ * Requires the `actor` option for a client of one actor. Otherwise the compiler would infer the actor from where the
+ * client is used.
  */
 type NamedActor<A extends Actor> = [Actor] extends [A] ? unknown : { readonly actor: A }
 
@@ -51,8 +52,8 @@ export type CallArguments<Definition extends Operation> =
     : [input: InputOf<Definition>, options?: OptionsOf<Definition>]
 
 /**
- * The client of a support workspace. As a parameter type, `SupportWorkspace` accepts any client. Require
- * `SupportWorkspace<'self'>` in functions that author content.
+ * The client of a support workspace. As the type of a parameter, `SupportWorkspace` accepts any client. Functions that
+ * author content need `SupportWorkspace<'self'>`.
  *
  * @example
  * const workspace = new SupportWorkspace({ baseUrl, accessToken, actor: 'self' })
@@ -75,9 +76,9 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   readonly members!: Members<A>
   /** Reads and updates the organization and its settings. */
   readonly organization!: OrganizationResource<A>
-  /** Experimental: the paths are inferred. */
+  /** Lists, creates, updates and deletes tasks. Experimental, because paths and fields are inferred. */
   readonly tasks!: Tasks<A>
-  /** Experimental: the paths are inferred. */
+  /** Lists, creates, updates and deletes segments. Experimental, because paths and fields are inferred. */
   readonly segments!: Segments<A>
 
   /** @throws InvalidArgumentError if an option is invalid. */
@@ -121,8 +122,8 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   }
 
   /**
-   * Returns a client with other options for the same token, for example a longer `timeout` for an export. It shares the rate
-   * limiter, unless you pass another one. Options that are not given stay as they are.
+   * Returns a client with other options for the same token, for example a longer `timeout` for an export. Options that
+   * you omit stay as they are. The new client shares the rate limiter, unless you pass another limiter.
    *
    * @example
    * const patient = workspace.withOptions({ timeout: 60_000, maxRetries: 5 })
@@ -163,7 +164,8 @@ export class SupportWorkspace<out A extends Actor = Actor> {
 
   /**
    * Sends a request to a path below the base URL and returns the JSON body. Use it for one-off calls without a
-   * definition. Pass ids in `input.path` rather than in the path, which identifies the call in errors and hooks.
+   * definition. The path appears in errors and hook events, so keep ids out of it:
+   * `request('GET', '/tags/{id}', { path: { id } })`.
    *
    * @example
    * const tags = await workspace.request('GET', '/api/oauth/v1/tags', { query: { limit: 5 } })
@@ -206,7 +208,10 @@ function equip(workspace: SupportWorkspace, core: Core, identity: Me | undefined
   })
 }
 
-/** Returns a copy of a client with other options. It has the class and the fields of the client, whose constructor may differ. */
+/**
+ * Returns a copy of a client with other options. It has the class and the fields of the client, whose constructor may
+ * differ.
+ */
 function derive<Client extends SupportWorkspace>(
   workspace: Client,
   options: ClientOptions,

@@ -5,8 +5,8 @@ import { isSupportWorkspaceError, type Remedy } from '../shared/errors/index.ts'
 const exitCodes: Readonly<Record<Remedy, number>> = { verify: 65, fix: 70, retry: 75, reconnect: 77 }
 
 /**
- * Returns the exit code for an error that a program ends with: 65 for the remedy `verify`, 70 for `fix`, 75 for `retry` and 77 for
- * `reconnect`. Cron, systemd or a supervisor can act on it. Any other error is 1.
+ * Returns the exit code for an error that a program ends with: 65 for the remedy `verify`, 70 for `fix`, 75 for `retry`
+ * and 77 for `reconnect`. Cron, systemd or a supervisor can act on it. Any other error is 1.
  *
  * @example
  * process.exitCode = exitCodeOf(new Error('a bug'))
@@ -16,20 +16,22 @@ export function exitCodeOf(error: unknown): number {
 }
 
 /**
- * Client options for programs that run unattended, such as an export at night, because they can wait longer before they fail. For
- * a backlog, add `rateLimiter: new AdaptiveRateLimiter()`.
+ * Client options for programs that run unattended, such as an export at night, because they can wait longer before they
+ * fail. For a backlog, add `rateLimiter: new AdaptiveRateLimiter()`.
  *
  * @example
  * const patient = workspace.withOptions(jobOptions)
  * console.log((await patient.conversations.list().toArray()).length)
  */
 export const jobOptions = {
-  /** 30 seconds, the default. An attempt that hangs is given up, because the next one mostly works. */
+  /** 30 seconds, the default. An attempt that hangs ends after this time, because the next attempt mostly succeeds. */
   timeout: 30_000,
-  /** No limit, because under a rate limit the last of many calls has its turn after hours. `maxRetries` ends an outage. */
+  /** No limit, because under a rate limit the last of many calls can wait for hours. `maxRetries` ends an outage. */
   totalTimeout: Number.POSITIVE_INFINITY,
   /** Ten retries, which wait up to 55 seconds in all. They outlast the restart of a server or a load balancer. */
   maxRetries: 10,
-  /** 15 minutes. If the service asks for a longer wait, the job ends with `retry`, and its scheduler starts it again. */
+  /**
+   * 15 minutes. If the service asks for a longer wait, the job ends with `retry`, and its scheduler starts it again.
+   */
   maxRetryAfter: 900_000,
 } as const satisfies Partial<ClientOptions>

@@ -9,8 +9,9 @@ type Schemas = typeof all
 let loaded: Loaded | undefined
 
 /**
- * Returns a schema that is loaded when one first validates: the first validation is asynchronous, later ones are
- * synchronous. Most reads need no schema, and a login needs none. Values are returned as they are.
+ * Returns a schema that loads the schemas when it first validates. The first validation is therefore asynchronous, and
+ * later validations are synchronous. Lazy, because most reads and all logins work without schemas. Values are returned
+ * unchanged.
  */
 export function lazySchema<Name extends keyof Schemas>(name: Name): Schemas[Name] {
   const validate = (value: unknown) =>

@@ -49,9 +49,9 @@ export function checkConnectionKey(key: unknown): asserts key is string {
 }
 
 /**
- * Encodes a URL or id for a storage key: lower-case letters, digits, `-` and the characters of `keep` stay, and every other
- * byte becomes `=` and two hexadecimal digits. The encoding is unique and contains nothing that a storage changes: no
- * upper case (case-insensitive file systems), separators, `?` or wildcards.
+ * Encodes a URL or id for a storage key. Lower-case letters, digits, `-` and the characters of `keep` stay, and every
+ * other byte becomes `=` and two hexadecimal digits. The encoding is unique. It avoids characters that some storages
+ * change or interpret: upper case (case-insensitive file systems), separators, `?` and wildcards.
  */
 export function encode(text: string, keep = ''): string {
   const plain = `abcdefghijklmnopqrstuvwxyz0123456789-${keep}`
@@ -63,7 +63,7 @@ export function encode(text: string, keep = ''): string {
 
 /** Three parts of this length, the actor and the dots stay below the 255 bytes that file systems allow for a name. */
 const maxPartLength = 80
-/** An encoded id never starts with `==`, so it cannot be mistaken for a digest. */
+/** A digest starts with `==`, which tells it from an encoded id. */
 const digestPattern = /^==[0-9a-f]{64}$/
 
 /** Returns an id as part of a key: encoded, or its SHA-256 digest if the encoded id is too long. */

@@ -9,15 +9,16 @@ import type { Connection } from './connection.ts'
 /**
  * Why an operation of the connection store failed:
  *
- * - `not_connected`: there is no such connection: it never existed, was removed, or its token was revoked. Log in again.
- * - `me_failed`: the call of `/me`, which identifies a new token, failed; see `cause`.
- * - `identity_incomplete`: `/me` does not name application, organization, actor or, for `self`, the user.
- * - `identity_mismatch`: `/me` names another application than `clientId`, or another connection than the one to verify.
- * - `storage_failed`: the storage threw or returned an error; `cause` is a copy of it. Or it returned an invalid value or
- *   refused every write, which no retry mends: the remedy is `fix`.
- * - `secret_unknown`: the entry is sealed with a secret that was not passed to the store.
- * - `entry_damaged`: the entry is not one that this package wrote under the key, or is not sealed although the store has a
- *   secret.
+ * - `not_connected`: The connection does not exist, was removed, or its token was revoked. Log in again.
+ * - `me_failed`: The call of `/me`, which identifies a new token, failed. See `cause`.
+ * - `identity_incomplete`: The response of `/me` lacks the application, organization, actor or, for `self`, the user.
+ * - `identity_mismatch`: The response of `/me` names another application than `clientId`, or a connection other than
+ *   the connection to verify.
+ * - `storage_failed`: The storage threw or returned an error, of which `cause` is a copy. The remedy is `fix` if the
+ *   storage returned an invalid value or refused every write, because a retry would fail again.
+ * - `secret_unknown`: The entry is encrypted with a secret that the store did not get.
+ * - `entry_damaged`: The entry was written by another program or for another key, or it is in plain text although the
+ *   store has a secret.
  */
 export type ConnectionStoreErrorReason =
   | 'not_connected'
@@ -44,7 +45,7 @@ export class ConnectionStoreError extends SupportWorkspaceError {
   readonly reason: ConnectionStoreErrorReason
   /** The key of the connection. Undefined if `/me` has not identified it yet, or if the error concerns all of them. */
   readonly key: string | undefined
-  /** The operation was not sent to the service, so it can be called again. (`save` calls `/me`, which changes nothing.) */
+  /** The service was not changed, so the operation can be called again. (`save` calls `/me`, which only reads.) */
   readonly outcome: 'not-sent' = 'not-sent'
 
   constructor(message: string, details: ConnectionStoreErrorDetails) {
@@ -71,15 +72,15 @@ interface ConnectionNotSavedDetails extends ConnectionStoreErrorDetails {
 }
 
 /**
- * A new token could not be saved. The token is not lost: `retry` holds it, without revealing it in any printed form. An
- * earlier connection is unchanged.
+ * A new token could not be saved. Call `retry` to save it again. The error keeps the token for this, and hides it in
+ * every printed form. An earlier connection is unchanged.
  */
 export class ConnectionNotSavedError extends ConnectionStoreError {
   static override readonly kind: string = 'ConnectionNotSavedError'
 
   /**
-   * Saves the token again, and returns the connection. Calls `/me` only if it has not succeeded yet. If a newer login of
-   * the connection has been saved since the first attempt, keeps and returns that one. Rejects with a new
+   * Saves the token again, and returns the connection. Calls `/me` only if it has not succeeded yet. If a newer login
+   * of the connection has been saved since the first attempt, keeps and returns that one. Rejects with a new
    * `ConnectionNotSavedError`, which can be retried in turn.
    */
   declare readonly retry: () => Promise<Connection>

@@ -54,11 +54,11 @@ interface Save {
 const parallelReseals = 16
 
 /**
- * Keeps the access tokens of logins by what they are bound to (application, organization, actor and, for `self`, user;
- * see [specification](docs/service.md#actors)), and creates clients that use them. A new login replaces the token of
- * its connection. A token that the service revokes is removed.
+ * Stores one access token for each connection, and creates clients that use it. A connection is an application, an
+ * organization, an actor and, for `self`, a user ([specification](docs/service.md#actors)). A new login replaces the
+ * token of its connection. A token that the service revokes is removed.
  *
- * Use one store per service in each process. It keeps no token itself, except in its default storage.
+ * Use one store for each service in a process. The store keeps tokens only in its storage, by default in memory.
  *
  * @example
  * const store = new ConnectionStore({ baseUrl, storage, secret })
@@ -85,8 +85,8 @@ export class ConnectionStore {
    * login: a login with fewer scopes drops those that an earlier one was granted.
    *
    * @throws ConnectionNotSavedError when `/me` or the storage fails. The token is not lost: call `retry()`.
-   * @throws InvalidArgumentError when the token or an option is invalid, or the token is of another service or app. Nothing
-   * is sent then.
+   * @throws InvalidArgumentError when the token or an option is invalid, or the token is of another service or app.
+   *   Nothing is sent then.
    */
   save(token: AccessToken | string, options: SaveOptions = {}): Promise<Connection> {
     return traced(async () => {
@@ -118,8 +118,8 @@ export class ConnectionStore {
   }
 
   /**
-   * Lists the connections of this service. `await` it for all of them, or iterate it with `for await` if there are many.
-   * It reads the whole storage, page by page, so use it for a page or at startup and not for each request.
+   * Lists the connections of this service. `await` it for all of them, or iterate it with `for await` if there are
+   * many. It reads the whole storage, page by page, so use it for a page or at startup and not for each request.
    *
    * An iteration yields a connection twice if the storage lists its key twice, as Redis `SCAN` may while its table is
    * resized; the iteration does not remember keys, to limit its memory. `await` returns each connection once.
@@ -140,7 +140,8 @@ export class ConnectionStore {
    * Replaces the metadata of a connection; `undefined` removes it. The last change wins.
    *
    * @throws ConnectionStoreError `not_connected`, `storage_failed`, `secret_unknown`, `entry_damaged`
-   * @throws InvalidArgumentError when `key` is not the key of a connection, or `metadata` is not a JSON object
+   * @throws InvalidArgumentError when `key` is not the key of a connection, or `metadata` is something else than a JSON
+   *   object
    */
   setMetadata(key: string, metadata: ConnectionMetadata | undefined): Promise<Connection> {
     return traced(async () => {
@@ -155,12 +156,12 @@ export class ConnectionStore {
   }
 
   /**
-   * Calls `/me` to check that the token of a connection still works, and saves its current names and scopes. If the token
-   * was revoked, the connection is removed, as after any call.
+   * Calls `/me` to check that the token of a connection still works, and saves its current names and scopes. If the
+   * token was revoked, the connection is removed, as after any call.
    *
    * @throws AuthenticationError and the other errors of a call, when `/me` fails
    * @throws ConnectionStoreError `not_connected`, `identity_incomplete`, `identity_mismatch`, `storage_failed`,
-   * `secret_unknown`, `entry_damaged`
+   *   `secret_unknown`, `entry_damaged`
    * @throws InvalidArgumentError when `key` is not the key of a connection
    */
   verify(key: string): Promise<Connection> {
@@ -180,8 +181,8 @@ export class ConnectionStore {
   }
 
   /**
-   * Reseals every entry that an older secret sealed with the first secret. An older secret is no longer needed once no entry
-   * is `unreadable`. Concurrent saves are safe.
+   * Encrypts the entries of older secrets again, with the first secret. When the result has no `unreadable` entry, you
+   * can drop the older secrets. Concurrent saves are safe.
    *
    * @throws ConnectionStoreError `storage_failed`
    * @throws InvalidArgumentError when an option is invalid
@@ -209,9 +210,9 @@ export class ConnectionStore {
   }
 
   /**
-   * Removes a connection and its token; does nothing if there is none. The token itself stays valid: the service documents
-   * no way to revoke it except the admin's dashboard ([specification](docs/service.md#tokens)). Restoring a backup of the
-   * storage brings the connection back, so remove it again afterwards.
+   * Removes a connection and its token, if the store has it. The token itself stays valid, because only the admin's
+   * dashboard can revoke it ([specification](docs/service.md#tokens)). If you restore a backup of the storage, the
+   * connection is back, so remove it again.
    *
    * @throws ConnectionStoreError `storage_failed`
    * @throws InvalidArgumentError when `key` is not the key of a connection
@@ -228,14 +229,15 @@ export class ConnectionStore {
    * uses a new login immediately, including one in another process. After a revocation its calls reject with a
    * `ConnectionStoreError` (`not_connected`) before any request is sent, until there is a new login.
    *
-   * `hooks` are called after those of the store, and their events have the key as `context`, unless an option says otherwise.
+   * `hooks` are called after the hooks of the store. By default, their events have the key as `context`.
    *
    * @example
    * const workspace = await store.workspace(key, { actor: 'self', timeout: 60_000 })
    * await workspace.messages.create(conversationId, { body_html: textToHtml('On it.') })
    *
    * @throws ConnectionStoreError `not_connected`, `storage_failed`, `secret_unknown`, `entry_damaged`
-   * @throws InvalidArgumentError when `key` is not the key of a connection, or of one with another actor than `actor`
+   * @throws InvalidArgumentError when `key` is not the key of a connection, or the connection has another actor than
+   *   `actor`
    */
   workspace<A extends Actor = Actor>(key: string, options: WorkspaceOptions<A> = {}): Promise<WorkspaceOf<A>> {
     return traced(async () => {
@@ -301,8 +303,8 @@ export class ConnectionStore {
   }
 
   /**
-   * Removes a connection in two steps, because of all writes only a removal leaves no text by which it can be recognized
-   * after a lost response. The process that marked the connection as revoked calls `onRevoked`.
+   * Removes a connection in two steps, because of all writes only a removal leaves no text by which it can be
+   * recognized after a lost response. The process that marked the connection as revoked calls `onRevoked`.
    */
   async #removeIfRevoked(key: string, accessToken: string): Promise<void> {
     const { records, keepRevoked, onRevoked } = this.#settings

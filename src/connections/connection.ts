@@ -43,12 +43,12 @@ export interface SelfConnection extends CommonConnection {
 }
 
 /**
- * What a token is bound to ([specification](docs/service.md#actors)), without the token. Plain data, discriminated by
- * `actor`.
+ * The app, organization, actor and user of a stored token ([specification](docs/service.md#actors)), without the token.
+ * Plain data, discriminated by `actor`.
  */
 export type Connection = AppConnection | SelfConnection
 
-/** Returns a JSON copy. Values that JSON cannot represent are rejected, and not silently changed. */
+/** Returns a JSON copy. Rejects values that JSON would silently change. */
 export function checkMetadata(metadata: unknown): ConnectionMetadata {
   const copy: unknown = isObject(metadata) ? JSON.parse(toJson('metadata', metadata) ?? 'null') : undefined
   if (isObject(copy)) return copy

@@ -134,7 +134,10 @@ export async function identityFromMe(me: Me, grantedScopes?: readonly string[]):
   })
 }
 
-/** Checks an id and a name, as responses are not validated. A lone surrogate has no UTF-8 encoding, so it cannot be in a key. */
+/**
+ * Checks an id and a name, as responses are not validated. An id with a lone surrogate is rejected, because UTF-8
+ * cannot encode it.
+ */
 function party(id: unknown, name: unknown): ConnectionParty | undefined {
   if (typeof id !== 'string' || id === '' || /\p{Surrogate}/u.test(id)) return undefined
   return { id, ...(typeof name === 'string' && name !== '' && { name }) }

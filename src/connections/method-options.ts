@@ -44,8 +44,8 @@ export interface ResealOptions {
 /** The result of `ConnectionStore.reseal`. */
 export interface ResealResult extends ResealProgress {
   /**
-   * One error for each connection whose entry cannot be read, with its `key`. While there is a `secret_unknown`, keep the
-   * older secrets that may open its entry.
+   * One error for each connection whose entry cannot be read, with its `key`. While there is a `secret_unknown`, keep
+   * the older secrets that may open its entry.
    */
   readonly unreadable: readonly ConnectionStoreError[]
 }
@@ -65,8 +65,8 @@ export interface ConnectionFilter {
 /** The options of `ConnectionStore.list`. */
 export interface ListConnectionsOptions {
   /**
-   * Called for each connection whose entry cannot be read (`secret_unknown`, `entry_damaged`), with an error that has its
-   * `key`. An iteration skips such connections.
+   * Called for each connection whose entry cannot be read (`secret_unknown`, `entry_damaged`), with an error that has
+   * its `key`. An iteration skips such connections.
    */
   readonly onUnreadable?: ((error: ConnectionStoreError) => void) | undefined
 }
@@ -109,7 +109,7 @@ export const readFilter = (filter: ConnectionFilter) =>
 /**
  * Returns the options of the client.
  *
- * @throws InvalidArgumentError if the key is that of a connection with another actor.
+ * @throws InvalidArgumentError if the key belongs to a connection with another actor.
  */
 export function readWorkspaceOptions(options: WorkspaceOptions, key: string): ChangeableOptions {
   checkOptions('options', options, { ...changeableChecks(), actor: checkActor }, '`workspace`')

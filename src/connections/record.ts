@@ -14,7 +14,8 @@ export interface ConnectionRecord {
   /** Random id of the login. Two logins may have the same token. */
   readonly login: string
   /**
-   * Random id of the last revocation. A login keeps it, so that the process that wrote it recognizes it after a lost response.
+   * Random id of the last revocation. A login keeps it, so that the process that wrote it recognizes it after a lost
+   * response.
    */
   readonly revocation?: string | undefined
 }
@@ -25,7 +26,7 @@ export interface StoredRecord extends ConnectionRecord {
   readonly outdated: boolean
 }
 
-/** What there is under a key. Empty if there is nothing. */
+/** The entry under a key. Empty if the key has no entry. */
 export interface Found {
   readonly record?: StoredRecord
   /** The record of a revoked connection that is being removed. It counts as no connection. */
@@ -43,7 +44,7 @@ export function recordIn({ record, error }: Found): StoredRecord | undefined {
   return record
 }
 
-/** @throws ConnectionStoreError `not_connected` if there is no record, and the error of one that cannot be read */
+/** @throws ConnectionStoreError `not_connected` if the record is missing, or the reason why it cannot be read */
 export function requireRecord(key: string, found: Found): StoredRecord {
   const record = recordIn(found)
   if (record !== undefined) return record
@@ -76,9 +77,9 @@ interface RecordOrigin {
 const plain = 'plain:'
 
 /**
- * Writes and reads records as text: sealed if there is a secret, encoded JSON otherwise. No two texts are the same, so a write
- * can be recognized by its text. A record contains its prefix, service and connection, so a text copied to another place in
- * the storage is rejected there.
+ * Writes and reads records as text: sealed if there is a secret, encoded JSON otherwise. No two texts are the same, so
+ * a write can be recognized by its text. A record contains its prefix, service and connection, so a text copied to
+ * another place in the storage is rejected there.
  */
 export class RecordFormat {
   readonly #origin: RecordOrigin

@@ -17,8 +17,8 @@ import { ConnectionRecords } from './records.ts'
 /** The options of a `ConnectionStore`. */
 export interface ConnectionStoreOptions {
   /**
-   * The service's URL, as for a client. It is part of every storage key: a store for another URL does not see these
-   * connections, and so never sends their tokens there.
+   * Base URL of the service, as for a client. The URL is part of every storage key. Their tokens are therefore only
+   * sent to this URL, because a store for another URL does not see these connections.
    */
   readonly baseUrl: string
   /**
@@ -27,18 +27,19 @@ export interface ConnectionStoreOptions {
    */
   readonly clientId?: string | undefined
   /**
-   * Where connections are kept: `sqliteStorage` for one machine, `redisStorage` or `postgresStorage` for several, or your
-   * own.
+   * Where connections are kept: `sqliteStorage` for one machine, `redisStorage` or `postgresStorage` for several, or
+   * your own.
    * @default `memoryStorage`, which ends with the process
    */
   readonly storage?: KeyValueStorage | undefined
   /**
-   * Encrypts the entries (AES-256-GCM), so that the storage reveals neither tokens nor names. At least 32 characters, and
-   * the same in every process. For rotation pass several: the first seals, and each of them opens. `reseal()` seals all
-   * entries with the first, after which the older secrets can be dropped.
+   * Encrypts the entries (AES-256-GCM), so that the storage hides tokens and names. At least 32 characters, and the
+   * same in every process. To rotate, pass `[newSecret, oldSecret]`. The first secret encrypts, and all of them
+   * decrypt. `reseal()` encrypts all entries with the first secret. After that you can drop the older secrets.
    *
-   * Without it the storage contains the tokens in PLAIN TEXT (as base64), and everyone who can read them can act for every
-   * connected organization. Leave it out only for a storage in memory or for tests.
+   * **Warning:** Without a secret the storage contains the tokens in PLAIN TEXT (as base64), and everyone who can read
+   * the storage can act for every connected organization. Leave the secret out only for a storage in memory or for
+   * tests.
    */
   readonly secret?: SealSecret | undefined
   /**
@@ -47,8 +48,8 @@ export interface ConnectionStoreOptions {
    */
   readonly prefix?: string | undefined
   /**
-   * Called when the token of a connection was revoked and the connection has been removed, to ask for a new login. A token
-   * counts as revoked after a 401 `invalid_token` that a call of `/me` with the same token confirms.
+   * Called when the token of a connection was revoked and the connection has been removed, to ask for a new login. A
+   * token counts as revoked after a 401 `invalid_token` that a call of `/me` with the same token confirms.
    *
    * Called once, in the process that removed the connection, even if many calls in several processes fail at the same
    * time. If that process ends between the removal and the call, it is not called at all. Awaited before the failing
@@ -59,16 +60,17 @@ export interface ConnectionStoreOptions {
    */
   readonly onRevoked?: ((connection: Connection) => void | Promise<void>) | undefined
   /**
-   * Whether a revoked connection stays in the store, without its token and with `revokedAt`, so that an app can show it.
-   * `get` and `list` return it, `workspace` rejects with `not_connected`, and a new login replaces it. A store without
-   * this option does not show such connections.
+   * Whether a revoked connection stays in the store, without its token and with `revokedAt`, so that an app can show
+   * it. `get` and `list` return it, `workspace` rejects with `not_connected`, and a new login replaces it. Stores with
+   * the option set to false do not show such connections.
+   *
    * @default false
    */
   readonly keepRevoked?: boolean | undefined
   /**
    * The options of every client that the store creates, including the one that calls `/me`. All clients share one
-   * `rateLimiter`, by default a `AdaptiveRateLimiter`, which limits each connection by its key. Jobs that send a backlog are
-   * faster with `client: { rateLimiter: new AdaptiveRateLimiter() }`.
+   * `rateLimiter`, by default a `AdaptiveRateLimiter`, which limits each connection by its key. Jobs that send a
+   * backlog are faster with `client: { rateLimiter: new AdaptiveRateLimiter() }`.
    */
   readonly client?: Omit<ClientOptions, (typeof ownClientOptions)[number]> | undefined
 }

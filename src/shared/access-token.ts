@@ -28,7 +28,7 @@ export class AccessToken {
   readonly scope: string
   /** The granted scopes, as a list. */
   readonly scopes: readonly Scope[]
-  /** The requested scopes. Empty if they are not known (`exchangeCode` without `scope`). */
+  /** The requested scopes. Empty after an `exchangeCode` without `scope`, because they are unknown then. */
   readonly requestedScopes: readonly Scope[]
   /**
    * The requested scopes that were not granted. A member's role can remove `:write` scopes that require an admin
@@ -62,8 +62,8 @@ export class AccessToken {
 }
 
 /**
- * Makes Node's console print an instance as what its `toJSON` returns. Set on the instance, because bundlers keep a class
- * with a computed method even if it is not used.
+ * Makes Node's console print an instance as what its `toJSON` returns. Set on the instance, because bundlers keep a
+ * class with a computed method even if it is not used.
  */
 export function printAsJson(name: string, instance: { toJSON(): unknown }): void {
   const print = (_depth: unknown, options: unknown, inspect: unknown) => {

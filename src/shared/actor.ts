@@ -1,7 +1,8 @@
 /**
  * Who a token acts as ([specification](docs/service.md#actors)):
  *
- * - `app`: the app itself. Can read and administer, but cannot author content.
- * - `self`: one user in one organization. Can also send messages and notes, start conversations and manage members.
+ * - `app` is the app itself. It can read and administer, but cannot author content.
+ * - `self` is one user in one organization. It can also send messages and notes, start conversations and manage
+ *   members.
  */
 export type Actor = 'app' | 'self'

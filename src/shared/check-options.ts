@@ -20,8 +20,8 @@ export type Checked<Checks> = {
 /**
  * Reads and checks options, each with the check of its name.
  *
- * @param checks declare them with `satisfies`, so that a missing one does not compile. Functions without a call, so that
- *   bundlers can leave them out.
+ * @param checks declare them with `satisfies`, so that a missing one does not compile. Functions without a call, so
+ *   that bundlers can leave them out.
  * @param owner what the options belong to, for the message: "a call", "the login handlers"
  */
 export function readOptions<const Checks extends Readonly<Record<string, Check<unknown>>>>(
@@ -71,7 +71,7 @@ export function checkInteger(name: string, value: unknown, least: number, hint =
 export function checkOptions(name: string, options: unknown, names: OptionNames, owner: string): void {
   const hint = `Pass an object with ${listOf(names)}.`
   checkObject(name, options, hint)
-  // A promise that nobody awaited, a Map or a signal has none of them, and would be silently ignored as a whole.
+  // A promise that lacks `await`, a Map or a signal has none of the options, and would be silently ignored as a whole.
   if (!Object.keys(names).some((known) => known in options)) checkPlain(name, options, hint)
   checkNames(options, names, owner)
 }
@@ -116,7 +116,7 @@ function distanceBetween(one: string, other: string): number {
   return row[other.length] ?? 0
 }
 
-/** Checks that a value is an object, and neither null nor an array. */
+/** Checks that a value is an object. Null and arrays are rejected. */
 export function checkObject(name: string, value: unknown, hint: string): asserts value is object {
   if (!isObject(value)) throw mustBe('an object', name, value, hint)
 }
@@ -138,8 +138,8 @@ function listOf(names: OptionNames): string {
 }
 
 /**
- * Checks a non-empty string. Control characters and surrounding whitespace are rejected: a trailing line break from a
- * secret file or an environment variable is easy to miss, and the service would only report an unknown app.
+ * Checks a non-empty string. Control characters and surrounding whitespace are rejected, because a trailing line break
+ * from a secret file or an environment variable is easy to miss. The service would only report an unknown app.
  */
 export function checkText(name: string, value: unknown): string {
   if (typeof value !== 'string' || value === '') {
@@ -149,7 +149,7 @@ export function checkText(name: string, value: unknown): string {
   return value
 }
 
-/** Checks that a string has no control characters, no surrounding whitespace and no half of an emoji. */
+/** Rejects a string with control characters, surrounding whitespace or half of an emoji. */
 export function checkCharacters(name: string, text: string): void {
   if (text === text.trim() && text.isWellFormed() && !/\p{Cc}/u.test(text)) return
   throw new InvalidArgumentError(

@@ -16,7 +16,9 @@ export type Opened =
 
 /** Encrypts and authenticates values as text, and opens them again. */
 export interface Sealer {
-  /** Seals a JSON value. `expiresAt` is in milliseconds since the Unix epoch; without it the text never expires. */
+  /**
+   * Encrypts a JSON value. `expiresAt` is in milliseconds since the Unix epoch. By default the text does not expire.
+   */
   seal(value: unknown, expiresAt?: number): Promise<string>
   open(sealed: string): Promise<Opened>
 }
@@ -33,8 +35,8 @@ interface SealKey {
 }
 
 /**
- * Creates a sealer for one purpose: JWE (RFC 7516) with `dir` and `A256GCM`. Text sealed for one purpose does not open for
- * another: each purpose has separate keys, derived from the secrets by HKDF with SHA-256 (RFC 5869).
+ * Creates a sealer for one purpose: JWE (RFC 7516) with `dir` and `A256GCM`. Text sealed for one purpose does not open
+ * for another: each purpose has separate keys, derived from the secrets by HKDF with SHA-256 (RFC 5869).
  *
  * @throws InvalidArgumentError when a secret is shorter than 32 characters
  */
@@ -95,7 +97,7 @@ function checkSecrets(secret: unknown): readonly string[] {
   )
 }
 
-/** Derives a key and its id. The id is not derived from the key, so it reveals nothing about the key. */
+/** Derives a key and its id from the secret. Both are derived separately, so the id does not reveal the key. */
 async function deriveKey(secret: string, purpose: string): Promise<SealKey> {
   const material = await crypto.subtle.importKey('raw', new TextEncoder().encode(secret), 'HKDF', false, [
     'deriveKey',

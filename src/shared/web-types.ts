@@ -1,6 +1,6 @@
 /**
  * A type of the web platform if the compiler knows it (from the DOM library, Node, Bun, Deno or Workers), otherwise the
- * members that this package uses. Users need neither the DOM library nor `@types/node`.
+ * members that this package uses. The package therefore compiles without the DOM library and `@types/node`.
  */
 type Global<Name extends string, Fallback> = typeof globalThis extends {
   [name in Name]: { prototype: infer Instance }
@@ -89,8 +89,8 @@ export interface FetchResponse {
 }
 
 /**
- * A function that sends a request and returns its response: the platform's `fetch`, that of undici or node-fetch, or
- * your own wrapper. It is called with a URL string and plain data.
+ * A function that sends a request and returns its response, for example the `fetch` of the platform, of undici or of
+ * node-fetch, or your own wrapper. The client calls it with a URL string and plain data.
  */
 export type WebFetch = (url: string, init: FetchInit) => Promise<FetchResponse>
 

@@ -1,5 +1,5 @@
-// This folder has one file per resource: its operations as data, then a thin class with a method for each. It does not import
-// the client.
+// This folder has one file per resource: its operations as data, then a thin class with a method for each. It does not
+// import the client.
 
 import {
   type Core,
@@ -24,7 +24,8 @@ export type Operations = Readonly<Record<string, Operation>>
 
 /** The calls of one resource. */
 export abstract class Resource<out A extends Actor> {
-  // Type only: makes the resources of an app client, or of an unknown actor, unassignable to those of actor=self.
+  // For the compiler only. Resources of an app client or an unknown actor cannot be assigned to resources of
+  // actor=self.
   declare protected readonly [actorMode]?: A | undefined
   readonly #core: Core
 

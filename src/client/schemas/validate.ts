@@ -8,8 +8,8 @@ type Predicate = (value: unknown) => boolean
 /**
  * Validates a value with a schema of this package. A valid value is returned itself, not as a copy.
  *
- * Most values are valid, which a predicate finds out in a quarter of the time, because it creates nothing. Only the others
- * need the schema itself, for their issues.
+ * Most values are valid, which a predicate finds out in a quarter of the time, because it creates nothing. Only the
+ * others need the schema itself, for their issues.
  */
 export function validate(name: Name, value: unknown): StandardSchemaV1.Result<unknown> {
   if (predicates[name](value)) return { value }
@@ -19,8 +19,8 @@ export function validate(name: Name, value: unknown): StandardSchemaV1.Result<un
 }
 
 /**
- * Returns the names of the fields that a schema has, or undefined if it has none because none is documented. Loaded with
- * the schemas, which a write loads anyway, so that the names are no part of a bundle of the client.
+ * Returns the names of the fields of a schema. Undefined for a schema without documented fields. The names are loaded
+ * with the schemas, which a write loads anyway, so they stay out of the client's bundle.
  */
 export function documentedNames(name: Name): readonly string[] | undefined {
   const { shape } = (all[name] as unknown as { readonly def: z.core.$ZodObjectDef }).def

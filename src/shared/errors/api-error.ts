@@ -52,10 +52,12 @@ export class BadRequestError extends ApiError {
 }
 
 /**
- * 400, 410, 414, 422 or 431 for a page of a list that was requested with a cursor: the service no longer accepts the
- * cursor. It may have expired, or belong to another list or query. How long a cursor is valid is not documented.
+ * The service no longer accepts a cursor. It returned 400, 410, 414, 422 or 431 for a page that was requested with a
+ * cursor. The cursor might have expired, or belong to another list or query. How long a cursor is valid is not
+ * documented.
  *
- * The service does not say which parameter it rejected, so it may be another one. `description` has its reason, if any.
+ * The service does not name the rejected parameter, so it might be another parameter of the request. `description` has
+ * the service's reason, if it gave a reason.
  *
  * @example
  * const saved = { cursor: 'an expired cursor', done: false }
@@ -68,7 +70,9 @@ export class CursorRejectedError extends BadRequestError {
   static override readonly kind: string = 'CursorRejectedError'
 }
 
-/** 401: the access token is missing, invalid, expired or revoked. Tokens cannot be refreshed: log in again. */
+/**
+ * Status 401. The access token is missing, invalid, expired or revoked. Tokens cannot be refreshed, so log in again.
+ */
 export class AuthenticationError extends ApiError {
   static override readonly kind: string = 'AuthenticationError'
 }
@@ -84,7 +88,7 @@ export interface InsufficientScopeDetails extends ApiErrorDetails {
 }
 
 /**
- * 403 `insufficient_scope`: the token lacks a scope that the operation needs.
+ * Status 403 with the code `insufficient_scope`. The token lacks a scope that the operation needs.
  *
  * @example
  * await workspace.contacts.list().catch(async (error: unknown) => {
@@ -126,7 +130,8 @@ export class UnprocessableError extends ApiError {
 }
 
 /**
- * Status 409 for a POST: what it would create is already there. Inferred: the service does not document the status.
+ * Status 409 for a POST. The object that it would create exists already. Inferred, because the service does not
+ * document the status.
  *
  * @example
  * await workspace.contacts.create({ email: 'grace@example.com' }).catch((error: unknown) => {
@@ -150,10 +155,11 @@ export class ActorSelfRequiredError extends UnprocessableError {
 }
 
 /**
- * 429: too many requests, and no retry is left or the required wait is too long.
+ * Status 429. The service refused too many requests, and the call has used its retries or the required wait is too
+ * long.
  *
- * Also thrown without sending a request, while the client is rate limited and the call cannot wait. Then `outcome` is
- * `not-sent`, `response` is undefined, and `retryAfter` is the remaining time.
+ * Also thrown before a request is sent, if the client is rate limited and the call cannot wait. In this case `outcome`
+ * is `not-sent`, `response` is undefined, and `retryAfter` is the remaining time in seconds.
  */
 export class RateLimitError extends ApiError {
   static override readonly kind: string = 'RateLimitError'

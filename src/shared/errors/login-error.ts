@@ -4,25 +4,25 @@ import { type ErrorDetails, SupportWorkspaceError } from './support-workspace-er
  * Why a login failed.
  *
  * Before the code exchange, from the callback or the transaction:
- * - `missing_parameter`: the callback has neither `code` nor `error`, or no `state`; or a grant passed to
+ * - `missing_parameter`: The callback lacks `state`, or it lacks `code` without an `error`. Or a grant passed to
  *   `exchangeCode` lacks its code or code verifier.
- * - `duplicate_parameter`: the callback repeats a parameter (RFC 6749, section 3.1).
- * - `state_mismatch`: the callback's `state` does not match the transaction.
- * - `issuer_mismatch`: the callback's `iss` is not the configured issuer (RFC 9207).
- * - `redirect_uri_mismatch`: the URL of the callback does not match the redirect URI of the transaction, or the
+ * - `duplicate_parameter`: The callback repeats a parameter (RFC 6749, section 3.1).
+ * - `state_mismatch`: The callback's `state` does not match the transaction.
+ * - `issuer_mismatch`: The callback's `iss` differs from the configured issuer (RFC 9207).
+ * - `redirect_uri_mismatch`: The URL of the callback differs from the redirect URI of the transaction, or the
  *   transaction does not match the app.
- * - `access_denied`: the admin denied access.
- * - `authorization_failed`: the callback has another error. See `code`.
- * - `transaction_missing`: the callback has no transaction (no cookie).
- * - `transaction_expired`: the login took too long.
- * - `transaction_invalid`: the transaction was modified, sealed with an unknown key, or started by another app or for
- *   another service.
- * - `transaction_used`: the transaction was already used.
+ * - `access_denied`: The admin denied access.
+ * - `authorization_failed`: The callback has another error. See `code`.
+ * - `transaction_missing`: The callback lacks its transaction, for example the cookie.
+ * - `transaction_expired`: The login took too long.
+ * - `transaction_invalid`: The transaction was modified, encrypted with an unknown key, or started by another app or
+ *   for another service.
+ * - `transaction_used`: The transaction was already used.
  *
  * From the code exchange:
- * - `invalid_grant`: the code is wrong, expired or used, or the code verifier does not match.
- * - `invalid_client`: the client id or client secret is wrong.
- * - `exchange_failed`: the token endpoint returned another error or an unusable response. See `status` and `code`.
+ * - `invalid_grant`: The code is wrong, expired or used, or the code verifier does not match.
+ * - `invalid_client`: The client id or client secret is wrong.
+ * - `exchange_failed`: The token endpoint returned another error or an unusable response. See `status` and `code`.
  */
 export type LoginErrorReason =
   | 'missing_parameter'

@@ -8,7 +8,9 @@ export const placeholder = '[redacted]'
  */
 const tokenLike = /swot_[\w.~+/=-]+|(?<=Bearer\s{1,9})(?=[a-z_.~+/-]*\d)[\w.~+/-]{16,}(?![\w.~+/-])(?!="[^"\s])=*/gi
 
-/** Matches HTTP Basic credentials. Unlike the words in `Basic authentication`, base64 has a digit or a capital inside. */
+/**
+ * Matches HTTP Basic credentials. Unlike the words in `Basic authentication`, base64 has a digit or a capital inside.
+ */
 const basicCredentials =
   /(?<=(?:[Bb]asic|BASIC)(?:[\s:=+"]|%20){1,9})(?=[\w+/%-]{8})[\w+/%-][a-z_+/%-]*[A-Z\d][\w+/%-]*=*/g
 
@@ -16,8 +18,8 @@ const basicCredentials =
 const lineBreaks = /[\p{Cc}\p{Zl}\p{Zp}]+/gu
 
 /**
- * Matches what may split a secret: a line break or an invisible character, also as HTML, in JSON or percent-encoded, with
- * the spaces around it, as mail wraps and headers fold text. A line break after a scheme is a space instead.
+ * Matches what may split a secret: a line break or an invisible character, also as HTML, in JSON or percent-encoded,
+ * with the spaces around it, as mail wraps and headers fold text. A line break after a scheme is a space instead.
  */
 const splits =
   /(?<!(?<![^\s:"'])(?:Bearer|Basic)\s{0,9})[^\S\n]{0,200}(?:[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}]|<w?br ?\/?>|\\[nr]|\\u(?:00(?:0[ad]|85)|202[89])|%0[ad]|%c2%85|%e2%80%a[89])[^\S\n]*/giu
@@ -61,7 +63,7 @@ function pack(text: string): string {
 }
 
 /**
- * Returns the text without the given secrets, whether plain, percent-encoded or in JSON, and without anything that looks
+ * Removes the given secrets from a text, whether plain, percent-encoded or in JSON. Also removes everything that looks
  * like a token or HTTP Basic credentials.
  */
 export function withoutSecrets(text: string, secrets: readonly string[] = []): string {
@@ -76,7 +78,9 @@ export function withoutSecrets(text: string, secrets: readonly string[] = []): s
   return safe.replace(tokenLike, placeholder).replace(basicCredentials, placeholder)
 }
 
-/** Matches a secret in any of the forms, in upper or lower case. For a very long one, matches words that start like it. */
+/**
+ * Matches a secret in any of the forms, in upper or lower case. For a very long one, matches words that start like it.
+ */
 function patternOf(secret: string, forms: readonly ((character: string) => string)[]): RegExp {
   const characters = [...secret].slice(0, longestStart)
   const starts = forms.map((form) => characters.map(form).join(''))
@@ -88,8 +92,8 @@ function literally(character: string): string {
 }
 
 /**
- * Encoders differ in which characters they leave alone, and forms encode a space as `+`. A `%` is always encoded, so that
- * a text has only one reading and matching stays linear.
+ * Encoders differ in which characters they leave alone, and forms encode a space as `+`. A `%` is always encoded, so
+ * that a text has only one reading and matching stays linear.
  */
 function percentEncoded(character: string): string {
   const bytes = toHex(new TextEncoder().encode(character)).replace(/../g, '%$&')
@@ -103,8 +107,8 @@ function inJson(character: string): string {
 }
 
 /**
- * Returns a copy of an underlying error (of fetch or a token provider) that is safe to expose: name, message, `code` and
- * causes, redacted. The original may hold the request, and with it the token.
+ * Returns a copy of an underlying error (of fetch or a token provider) that is safe to expose: name, message, `code`
+ * and causes, redacted. The original may hold the request, and with it the token.
  */
 export function safeCause(error: unknown, secrets: readonly string[] = [], depth = 4): Error {
   const message = redact(messageOf(error), secrets)
@@ -117,7 +121,7 @@ export function safeCause(error: unknown, secrets: readonly string[] = [], depth
   return named(copy, redact(textOf(read(error, 'name')), secrets))
 }
 
-/** Returns the innermost cause. That of a failed fetch says why: its own message is only "fetch failed". */
+/** Returns the innermost cause. The error of `fetch` only says "fetch failed", and its cause has the reason. */
 export function innermost(error: Error): Error {
   return error.cause instanceof Error ? innermost(error.cause) : error
 }

@@ -4,10 +4,10 @@ import { type ErrorDetails, type Remedy, SupportWorkspaceError } from './support
 /**
  * Whether a failed request may have had an effect.
  *
- * - `not-sent`: the service did not receive it. A retry is safe.
- * - `refused`: the service rejected it.
- * - `no-effect`: a read failed after it was sent. A read changes nothing, so a retry is safe.
- * - `unknown`: the service may have applied the write. Check before retrying it.
+ * - `not-sent`: The service did not receive the request. A retry is safe.
+ * - `refused`: The service rejected the request.
+ * - `no-effect`: A read failed after it was sent. A retry is safe, because a read leaves the data unchanged.
+ * - `unknown`: The write is unconfirmed: the service may or may not have applied it. Check before you retry.
  */
 export type Outcome = 'not-sent' | 'refused' | 'no-effect' | 'unknown'
 
@@ -35,7 +35,7 @@ export interface ResponseInfo {
   readonly requestId: string | undefined
 }
 
-/** What every `RequestError` is created with. */
+/** The properties of a new `RequestError`. */
 export interface RequestErrorDetails extends ErrorDetails {
   /** The id of the operation. */
   readonly operation: string
@@ -111,11 +111,11 @@ export class PaginationError extends RequestError {
 /**
  * Why a response cannot be used:
  *
- * - `redirect`: a redirect, which is not followed, to protect the token.
- * - `not-json`: the body is not JSON: cut off, HTML, empty, or not UTF-8.
- * - `envelope`: the JSON lacks the documented `data`, or `page_metadata` has the wrong type.
- * - `schema`: a field has the wrong type, in `strict` validation or with your own schema.
- * - `too-large`: the body exceeds `maxResponseBytes`.
+ * - `redirect`: The service sent a redirect. The client does not follow it, to protect the token.
+ * - `not-json`: The body is HTML, empty, cut off, or another text that cannot be parsed as JSON in UTF-8.
+ * - `envelope`: The JSON lacks the documented `data`, or `page_metadata` has the wrong type.
+ * - `schema`: A field has the wrong type, in `strict` validation or with your own schema.
+ * - `too-large`: The body exceeds `maxResponseBytes`.
  */
 export type UnexpectedResponseReason = 'redirect' | 'not-json' | 'envelope' | 'schema' | 'too-large'
 

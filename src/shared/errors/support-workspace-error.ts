@@ -4,16 +4,16 @@
 const brand: unique symbol = Symbol.for('support-workspace-sdk.error') as never
 
 /**
- * What to do about a failure, in one word that a job engine can act on:
+ * The next step after a failure, in one word that a job engine can act on:
  *
- * - `retry`: send it again; nothing is done twice. Wait `retryAfter` seconds if the error has it.
- * - `verify`: the service may have applied the write. Look before you send it again.
- * - `reconnect`: log in again. No request with this token will succeed.
- * - `fix`: the request, the code or the configuration is wrong. Sending it again fails again.
+ * - `retry`: Send it again, which is safe. If the error has `retryAfter`, wait that many seconds.
+ * - `verify`: The service may or may not have applied the write. Read the data back before you send it again.
+ * - `reconnect`: Log in again. All requests with this token will fail.
+ * - `fix`: The request, the code or the configuration is wrong. Sending it again fails again.
  */
 export type Remedy = 'retry' | 'verify' | 'reconnect' | 'fix'
 
-/** What every error of this package is created with. */
+/** The properties of a new error of this package. */
 export interface ErrorDetails {
   /** The next step, in one sentence. Appended to `message`. */
   readonly hint: string
