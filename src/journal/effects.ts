@@ -1,4 +1,4 @@
-// How the effect of each write shows: one table, so that a client without the journal does not bundle it.
+// How to find the effect of each write. All of it is in one table, which only bundles with the journal contain.
 
 import type { SupportWorkspace, User, WriteOperationId } from '../client/index.ts'
 import { inner } from '../core/index.ts'
@@ -6,7 +6,7 @@ import { redact } from '../shared/errors/redact.ts'
 import { type JsonObject, sortedJson } from '../shared/json.ts'
 import { plainText } from '../shared/plain-text.ts'
 
-/** A write whose effect is looked for. */
+/** An unconfirmed write, whose effect a `FindEffect` function looks for. */
 export interface SentWrite {
   /** The id of the operation. */
   readonly operation: string
@@ -14,15 +14,19 @@ export interface SentWrite {
   readonly path: Readonly<Record<string, string>>
   /** The body. Empty if there was none. */
   readonly body: Readonly<Record<string, unknown>>
-  /** The earliest time of its effect, in seconds since the Unix epoch on the service's clock, five minutes early. */
+  /**
+   * Ignore items that are older than this time, in seconds since the Unix epoch on the service's clock. It is five
+   * minutes before the write was sent.
+   */
   readonly since: number
   /** The id of the user of the token that it was sent with, if the service tells it. */
   readonly author: string | undefined
 }
 
 /**
- * Looks for the effect of a write. Returns what it may have created or changed, usually one item or none; or undefined if
- * what the service shows does not tell. Given up after the `totalTimeout` of the call.
+ * Looks for the effect of a write. Returns the items that the write may have created or changed, usually an empty array
+ * or one item. Returns undefined if the data of the service cannot confirm the write. The search ends after the
+ * `totalTimeout` of the call.
  */
 export type FindEffect = (
   workspace: SupportWorkspace,
@@ -31,7 +35,10 @@ export type FindEffect = (
 
 interface Effect {
   readonly find: FindEffect
-  /** Returns what the effects of two writes at one path have in common if they look the same. Absent if that does not matter. */
+  /**
+   * Returns what the effects of two writes at one path have in common if they look the same. Absent if that does not
+   * matter.
+   */
   readonly mark?: (body: JsonObject) => string
 }
 
@@ -95,7 +102,7 @@ function created(list: ListName, { email, text, hasAuthor, hasNoTime, isUnique }
   }
 }
 
-/** A change, which shows in the fields. One that is not there does not tell. */
+/** An update, which the fields of the object show. The result is open if the object lacks these fields. */
 function readBack(get: (workspace: SupportWorkspace, path: Path) => PromiseLike<object | undefined>): Effect {
   return {
     async find(workspace, { path, body }) {
@@ -118,7 +125,7 @@ function gone(list: ListName): Effect {
   }
 }
 
-/** An assignment to a member, or to nobody. */
+/** An assignment to a member, or the end of an assignment. */
 const findAssignment: FindEffect = async ({ conversations, members }, { path, body: { user_id } }) => {
   const { conversation_assignee: assignee } = await conversations.get((path as Path).conversation_id)
   if (assignee === undefined) return undefined
@@ -128,10 +135,10 @@ const findAssignment: FindEffect = async ({ conversations, members }, { path, bo
   return effectIf(isIt, assignee)
 }
 
-/** Whether a field is as expected. Undefined if it is missing, so that nobody can tell. */
+/** Whether a field has the expected value. Undefined if the field is missing, because that leaves it open. */
 type Verdict = boolean | undefined
 
-/** One that is wrong decides, and one that is missing decides where none is wrong. */
+/** False if a field is wrong. Otherwise undefined if a field is missing, and else true. */
 function every(...verdicts: readonly Verdict[]): Verdict {
   if (verdicts.includes(false)) return false
   return verdicts.includes(undefined) ? undefined : true
@@ -147,7 +154,10 @@ function effectIf(verdict: Verdict, effect: { readonly id?: string | undefined }
   return verdict ? [effect] : []
 }
 
-/** HTML comes back changed. Without any text, such as a picture alone, it cannot be recognized. */
+/**
+ * Compares the text, because the service returns changed HTML. The result is open for HTML without text, such as a
+ * picture.
+ */
 function isSameText(html: unknown, expected: unknown): Verdict {
   const text = plainText(String(expected))
   return typeof html !== 'string' || text === '' ? undefined : plainText(html) === text
@@ -157,7 +167,7 @@ function lower(text: unknown): string {
   return String(text).toLowerCase()
 }
 
-/** A look that would read more pages than this does not tell. */
+/** A search that would read more pages than this leaves the write unconfirmed. */
 const mostPages = 20
 
 /**
@@ -203,7 +213,7 @@ function itemOf(list: ListName) {
 /** Longer texts are no ids. */
 const longestId = 200
 
-/** Returns the id of the data of a response or of an effect, if it has one that can be stored: no token, no long text. */
+/** Returns the id in a response or an effect, if the id can be stored. Tokens and long texts are left out. */
 export function idOf(data: unknown): string | undefined {
   const { id } = Object(data) as { id?: unknown }
   return typeof id === 'string' && id.length <= longestId && redact(id) === id ? id : undefined

@@ -13,31 +13,33 @@ type Send = (call: OutgoingCall) => Promise<Reply>
 /** The options of `journal.once`. */
 export interface OnceOptions {
   /**
-   * Looks for the effect of the write, instead of the journal's own look. Required to decide about an operation of your own
-   * (`workspace.call`, `workspace.request`), and about tasks and segments that are created.
+   * Checks whether the write was applied, in place of the journal's own check. Required to confirm custom operations
+   * (`workspace.call`, `workspace.request`), `tasks.create` and `segments.create`.
    *
-   * @default how the effects of the built-in operations show
+   * @default a check for each built-in operation
    */
   readonly find?: FindEffect | undefined
   /**
-   * Sends the write again, once, if its effect was not found. THIS CAN SEND IT TWICE, and mostly nobody notices: an effect that
-   * comes later than `confirmTimeout`, and a process that sends when it wakes up after it was given up, are not seen.
+   * Whether to send the write once more if its effect was not found.
+   *
+   * **Warning:** This can create duplicates, mostly unnoticed. For example, the service applies the first write after
+   * `confirmTimeout`, or a paused process wakes up and sends it.
    *
    * @default false
    */
   readonly resendIfAbsent?: boolean | undefined
 }
 
-/** The one write of a key, from the function that makes it to what is known of it. */
+/** The write of a key, from the function that sends it to its result. */
 export class Intent {
   readonly #shared: Shared
   readonly #key: string
   readonly #options: OnceOptions
   #sending: Promise<Reply> | undefined
   #misuse: InvalidArgumentError | undefined
-  /** What is known of the write, once it was applied. */
+  /** The result of the write, once it was applied. */
   #applied: { readonly id?: string | undefined } | undefined
-  /** What this process has written of its attempt. No other process waits for the response. */
+  /** The record that this process has written for its attempt. Only this process waits for the response. */
   #mine: Stored | undefined
   #hasResent = false
   /** The error of the write, if its outcome is unknown. */
@@ -51,7 +53,7 @@ export class Intent {
     this.#options = options
   }
 
-  /** Runs the function, whose calls pass through `pass`, and returns what became of its write. */
+  /** Runs the function, whose calls pass through `pass`, and returns the result of its write. */
   async run<Data>(task: () => PromiseLike<Data>): Promise<{ readonly id?: string | undefined; readonly data?: Data }> {
     const [ended] = await Promise.allSettled([(async () => task())()])
     this.#hasEnded = true
@@ -97,7 +99,7 @@ export class Intent {
     }
   }
 
-  /** Throws if the key belongs to another write. What was sent with another body and may not be applied can be waited for. */
+  /** Throws if the key belongs to another write. Waits for a write with another body if it might not be applied. */
   #checkUse({ record: { operation, path, place, input } }: Write, found: WriteRecord): void {
     const isApplied = found.state === 'applied'
     if (found.place !== place) {
@@ -126,7 +128,7 @@ export class Intent {
     const isDelete = write.call.operation.method === 'DELETE'
     this.#mine = repeated
     this.#hasResent ||= repeated !== undefined
-    /** What there was before the attempt. Undefined if there is nothing to take back. */
+    /** The entry before the attempt, to restore. Undefined if the entry stays. */
     let before: { readonly stored: Stored | undefined } | undefined
     let isTaken = false
     let isRefused = false
@@ -146,14 +148,14 @@ export class Intent {
     }
     const takeBack = async () => {
       if (before === undefined || this.#mine === undefined) return
-      // What was sent before may have been applied, and somebody may have found out.
+      // An earlier write may have been applied, and another process may have confirmed it.
       const next = before.stored && toStored(before.stored.record)
       if (next === undefined) await this.#answer(this.#mine, undefined)
       else await records.replace(this.#key, this.#mine, next)
       this.#mine = next
       before = undefined
     }
-    /** Whether the write may have been applied. What a DELETE does not find may be gone because of an earlier one. */
+    /** Whether the write may have been applied. After a 404, an earlier DELETE may have deleted the object. */
     const isUnknown = (thrown: unknown): thrown is RequestError =>
       thrown instanceof RequestError &&
       (thrown.outcome === 'unknown' || (isDelete && before?.stored !== undefined && thrown instanceof NotFoundError))

@@ -4,9 +4,9 @@ import { safeCause } from '../shared/errors/redact.ts'
 import type { SentWrite } from './effects.ts'
 
 /**
- * A write may have been applied, and looking for it did not tell. The journal does not send it again. Its state is
- * `unconfirmed` until a later `once` finds it, or a person decides with `journal.resolve`. `attempts` are those of this call:
- * none if an earlier run has sent the write.
+ * The journal could not find out whether a write was applied, so it stops instead of sending it again. The write stays
+ * `unconfirmed` until a later `once` confirms it, or a person resolves it with `journal.resolve`. `attempts` has the
+ * attempts of this call. It is empty if an earlier run has sent the write.
  */
 export class UnconfirmedWriteError extends RequestError {
   static override readonly kind: string = 'UnconfirmedWriteError'
@@ -15,7 +15,7 @@ export class UnconfirmedWriteError extends RequestError {
   readonly key: string
   /** The id of the conversation that the write belongs to, if there is one. */
   readonly conversation: string | undefined
-  /** The JSON of the body of this call, for the person who decides. In no message, and not included in JSON. */
+  /** The request body as JSON text, for the person who resolves the write. Excluded from `message` and `toJSON()`. */
   declare readonly text: string
 
   /** @param failure of the call, if it was this one that sent the write */
@@ -45,8 +45,8 @@ export class UnconfirmedWriteError extends RequestError {
 }
 
 /**
- * The storage of a `WriteJournal` failed. It is safe to call `once` again, which looks before it sends anything. The remedy
- * is `retry`, or `fix` if an entry is damaged or the storage does not do what its interface says.
+ * The storage of a `WriteJournal` failed. Call `once` again, which is safe because it checks the write before it sends
+ * it. The remedy is `retry`, or `fix` if an entry is damaged or the storage breaks its contract.
  */
 export class WriteJournalError extends SupportWorkspaceError {
   static override readonly kind: string = 'WriteJournalError'

@@ -5,11 +5,11 @@ import { parseObject } from '../shared/json.ts'
 import { WriteJournalError } from './journal-errors.ts'
 
 /**
- * What is known of a write:
+ * The state of a write in the journal:
  *
- * - `sending`: it may have left. The process is waiting for the response, or has ended.
- * - `applied`: the service has applied it.
- * - `unconfirmed`: it may have been applied, and looking for it did not tell.
+ * - `sending`: The process is about to send the write, waits for the response, or has ended meanwhile.
+ * - `applied`: The service has applied the write.
+ * - `unconfirmed`: The service may or may not have applied the write, and the checks could not confirm it.
  */
 export type WriteState = 'sending' | 'applied' | 'unconfirmed'
 
@@ -17,30 +17,30 @@ export type WriteState = 'sending' | 'applied' | 'unconfirmed'
 export interface WriteEntry {
   /** The caller's name for the write. */
   readonly key: string
-  /** What is known of it. */
+  /** Whether the write is `sending`, `applied` or `unconfirmed`. */
   readonly state: WriteState
   /** The id of its operation, for example `messages.create`. */
   readonly operation: string
   /** The path of its request. */
   readonly path: string
   /**
-   * When it was sent, in milliseconds since the Unix epoch: on the clock of the service, or of the process that sent it if the
-   * service tells no `Date` (browsers hide it).
+   * When the write was sent, in milliseconds since the Unix epoch. The clock is the service's, known from the `Date`
+   * header. Browsers hide this header, so there it is the clock of the process that sent the write.
    */
   readonly sentAt: number
-  /** The id of what was created or changed, if it was applied and there is one. */
+  /** The id of the created or changed object. Absent if the write is not applied, or the id is unknown. */
   readonly id?: string | undefined
 }
 
-/** A check of a write that may have been applied. Times are those of the service, in milliseconds since the Unix epoch. */
+/** A check of an unconfirmed write. Times are in milliseconds since the Unix epoch, on the clock of the service. */
 export interface WriteCheck extends Pick<WriteEntry, 'key' | 'operation'> {
   /** When the write was sent. */
   readonly since: number
-  /** When the last check is made, if none has told before. */
+  /** When the last check is made, if earlier checks do not confirm the write. */
   readonly until: number
 }
 
-/** What the storage keeps under a key. */
+/** The entry of the storage under a key. */
 export interface WriteRecord extends Omit<WriteEntry, 'key'> {
   /** The id of the user of the token, if the service told it. */
   readonly author?: string | undefined
@@ -54,7 +54,10 @@ export interface WriteRecord extends Omit<WriteEntry, 'key'> {
   readonly attempt: string
   /** How long an attempt may take, in milliseconds. */
   readonly timeout: number
-  /** How long it has been watched while it was `sending`, in milliseconds. If only this changes, the write has not changed. */
+  /**
+   * How long it has been watched while it was `sending`, in milliseconds. If only this changes, the write has not
+   * changed.
+   */
   readonly watched?: number | undefined
 }
 
@@ -107,7 +110,9 @@ export class WriteRecords {
     throw new WriteJournalError(key, unfit('`compareAndSet` returns false, but nothing has changed.'))
   }
 
-  /** Yields every key and its record, in no particular order. A key that exists during the whole listing is among them. */
+  /**
+   * Yields every key and its record, in no particular order. A key that exists during the whole listing is among them.
+   */
   async *all(): AsyncGenerator<readonly [key: string, stored: Stored], void, undefined> {
     for await (const page of this.#storage.pages()) {
       for (const [key, text] of page) yield [key, parse(key, text)]
@@ -132,7 +137,9 @@ function parse(key: string, text: string): Stored {
 
 const states: readonly unknown[] = ['sending', 'applied', 'unconfirmed'] satisfies WriteState[]
 
-/** Somebody else may have written to the storage. Without a timeout, for example, a wait would never end. */
+/**
+ * Checks an entry, because another program may have written it. An entry without `timeout` would cause an endless wait.
+ */
 function isRecord(fields: object): fields is WriteRecord {
   const record: Partial<Record<keyof WriteRecord, unknown>> = fields
   const {

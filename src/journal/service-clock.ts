@@ -1,14 +1,16 @@
 import type { Middleware } from '../core/index.ts'
 
 /**
- * The clock of the service, as far as its responses tell it: their `Date` minus the monotonic clock of this process, which
- * nobody sets. A response is older than its arrival, and one from a cache is older still. So the largest difference is the
- * nearest, and the clock never goes back.
+ * The clock of the service, estimated from its responses: their `Date` minus the monotonic clock of this process. A
+ * response is older than its arrival, and a cached response is older still. Therefore the largest difference is the
+ * best estimate, and the clock only moves forward.
  */
 export class ServiceClock {
   #difference: number | undefined
 
-  /** Returns the time of the service in milliseconds since the Unix epoch, or of this machine if the service tells none. */
+  /**
+   * Returns the time of the service in milliseconds since the Unix epoch, or of this machine if the service tells none.
+   */
   now(): number {
     return this.#difference === undefined ? Date.now() : Math.floor(this.#difference + performance.now())
   }

@@ -1,5 +1,5 @@
-// src/journal keeps a record of each write, so that it happens once or says that nobody knows. It imports the client; nothing
-// imports it.
+// src/journal keeps a record of each write, so that the write is sent at most once or reported as unconfirmed. It
+// imports the client, and other folders do not import it.
 
 import type { SupportWorkspace } from '../client/index.ts'
 import { type ClientOptions, changeableChecks, createLog, traced } from '../core/index.ts'
@@ -35,32 +35,32 @@ import type { Shared } from './write.ts'
 /** The options of a `WriteJournal`. */
 export interface WriteJournalOptions<A extends Actor = Actor> {
   /**
-   * The client that the writes are sent with, and looked for. All its tokens belong to one organization, which is asked for
-   * once: use a journal for each.
+   * Client that sends and checks the writes. All its tokens must belong to one organization, so use one journal for
+   * each organization.
    */
   readonly workspace: SupportWorkspace<A>
   /**
-   * Where the records are kept: a storage of `support-workspace-sdk/storage`. All processes that may send the same writes share
-   * it: `sqliteStorage` on one machine, `postgresStorage` or `redisStorage` on many.
+   * Storage for the records, from `support-workspace-sdk/storage`. All processes that may send the same writes must
+   * share it. Use `sqliteStorage` on one machine, and `postgresStorage` or `redisStorage` on several machines.
    */
   readonly storage: KeyValueStorage
   /**
-   * How long an effect may show after its request has ended, in milliseconds. Until then, looking for it is repeated. The
-   * default is a guess, because how long the service works on a request after a failure is not documented.
+   * How long to keep checking whether an unconfirmed write was applied, in milliseconds after its request has ended.
+   * The default is a guess, because the service does not document how long it works on a request after a failure.
    *
    * @default 30_000
    */
   readonly confirmTimeout?: number | undefined
   /**
-   * How many writes of this journal may end unconfirmed in a row. After that `once` sends nothing and rejects (`retry`,
-   * `not-sent`), until it finds that one of them was applied, or the job runs again. A job sets it, for example, to 5.
+   * Maximum number of writes in a row that end unconfirmed, for example 5. After that, `once` rejects with the remedy
+   * `retry` and the outcome `not-sent`, until it confirms that one of these writes was applied, or the job runs again.
    *
    * @default Infinity
    */
   readonly stopAfter?: number | undefined
   /**
-   * Called before each check of a write that may have been applied, so that a wait of up to a minute does not look like a
-   * hang. Errors that it throws are ignored.
+   * Called before each check of an unconfirmed write, for example to show progress during a wait of up to a minute.
+   * Errors that it throws are ignored.
    */
   readonly onCheck?: ((check: WriteCheck) => void) | undefined
   /**
@@ -71,9 +71,9 @@ export interface WriteJournalOptions<A extends Actor = Actor> {
   readonly logger?: ClientOptions['logger']
 }
 
-/** What is known of a write that was applied. */
+/** The result of a write that was applied. */
 export interface WrittenOnce<Data> {
-  /** The id of what was created or changed, if there is one. */
+  /** The id of the created or changed object. Absent if it is unknown. */
   readonly id?: string | undefined
   /** What the function returned. Absent if the write was applied before, or its response was lost. */
   readonly data?: Data
@@ -97,13 +97,14 @@ const listChecks = {
   state: (name, value) => checkOneOf(name, value, ['sending', 'applied', 'unconfirmed']),
 } satisfies Record<'state', Check<WriteState>>
 
-/** Younger records are never forgotten, in milliseconds: a process may still be about to ask for them. */
+/** Records younger than this are kept, in milliseconds, because a process might still need them. */
 const youngest = 3_600_000
 
 /**
- * A journal of writes, each of which happens once, or is reported as unconfirmed: across retries of a job, several processes,
- * and processes that are killed. The record of a write is in the storage when its request leaves. A write that may have been
- * applied is looked for, and never sent again on its own.
+ * Sends each write at most once, even if the job is retried, runs in several processes, or is killed. The journal saves
+ * a record before each write leaves. If there is a record already, it checks whether the service has applied the write,
+ * in place of sending it again. If it cannot find out, it throws an `UnconfirmedWriteError`. (With `resendIfAbsent`, a
+ * write can be sent twice.)
  *
  * @example
  * const journal = new WriteJournal({ workspace, storage: memoryStorage() })
@@ -139,26 +140,28 @@ export class WriteJournal<A extends Actor = Actor> {
   }
 
   /**
-   * Sends one write, unless it was applied before. The function runs each time, because only it knows the write: it makes
-   * exactly one call that changes something, through the client that it is given. If the journal knows that the write was
-   * applied, the call is not sent: it rejects, and `once` returns what is known.
+   * Sends one write, if it was not applied before. The function runs each time, because only it knows the write. It
+   * must make exactly one call that changes data, through the client that it gets. If the journal knows that the write
+   * was applied, it rejects this call in place of sending it, and `once` returns the known result.
    *
-   * If the write may have been applied, by this process or one that was killed, `once` looks for it: up to `confirmTimeout`, and
-   * before that as long as the response may still come. Time that earlier runs have waited counts. While another process sends
-   * it, `once` waits for what comes of it.
+   * If an earlier attempt may have been applied, `once` checks it. It first waits as long as the response can still
+   * arrive, and then checks for up to `confirmTimeout`. The waiting time of earlier runs counts. If another process is
+   * sending the write, `once` waits for its result.
    *
-   * The first call asks the service for the organization of the token (`me`). A key belongs to one organization of one service.
+   * The first call asks the service for the organization of the token (`me`). A key belongs to one organization of one
+   * service.
    *
-   * @param key your name for the write, the same in each run: `reply:` and the id of the message that it answers. Not a
-   *   secret. Email addresses in it are stored.
-   * @throws UnconfirmedWriteError (`verify`) if nobody can say whether the write was applied, for example because an earlier run
-   *   sent another body.
-   * @throws InvalidArgumentError if the key belongs to another write or organization, or the function sends none or two. Of two,
-   *   the first is sent, and in the runs after that the function ends there.
-   * @throws WriteJournalError (`retry`) if the storage fails; `fix` if it does not do what its interface says.
-   * @throws InsufficientScopeError (`reconnect`) if `/me` says that the token cannot read what would confirm the write.
-   * @throws the error of the function or its call, which was refused or not sent. The key is free again, or what it was before a
-   *   write was repeated. After `stopAfter` unconfirmed writes it is a `RequestError` (`retry`, `not-sent`).
+   * @param key your name for the write, the same in each run. For example `reply:` and the id of the message that it
+   *   answers. The storage and error messages contain the key, so keep secrets out of it.
+   * @throws UnconfirmedWriteError (`verify`) if the journal cannot find out whether the write was applied, for example
+   *   because an earlier run sent another body.
+   * @throws InvalidArgumentError if the key belongs to another write or organization, or if the function makes no write
+   *   or more than one. Only the first write is sent, and later runs end the function at that write.
+   * @throws WriteJournalError (`retry`) if the storage fails. The remedy is `fix` if the storage breaks its contract.
+   * @throws InsufficientScopeError (`reconnect`) if `/me` says that the token cannot read the data that would confirm
+   *   the write.
+   * @throws the error of the function or its call, which was refused or not sent. The key is then free again, or in the
+   *   state before a resend. After `stopAfter` unconfirmed writes the error is a `RequestError` (`retry`, `not-sent`).
    */
   once<Data>(
     key: string,
@@ -175,7 +178,7 @@ export class WriteJournal<A extends Actor = Actor> {
     })
   }
 
-  /** Returns what is known of a write; undefined if it was not sent. */
+  /** Returns the entry of a write. Undefined if the write was not sent. */
   get(key: string): Promise<WriteEntry | undefined> {
     return traced(async () => {
       const stored = await this.#shared.records.get(checkText('key', key))
@@ -183,7 +186,7 @@ export class WriteJournal<A extends Actor = Actor> {
     })
   }
 
-  /** Lists the writes, or those in one state, in no particular order. */
+  /** Lists the writes, optionally only the writes in one state. The order is not defined. */
   list(filter: { readonly state?: WriteState | undefined } = {}): Promise<readonly WriteEntry[]> {
     return traced(async () => {
       checkObject('filter', filter, "For example `{ state: 'unconfirmed' }`.")
@@ -197,10 +200,13 @@ export class WriteJournal<A extends Actor = Actor> {
   }
 
   /**
-   * Decides about a write that is `sending` or `unconfirmed`: it was `applied`, or its effect is `absent`, so that the next `once`
-   * sends it. Use `absent` only if the process that was sending it has ended: one that is stopped sends when it wakes up.
+   * Records your decision about a write that is `sending` or `unconfirmed`. Pass `applied` if you found its effect.
+   * Pass `absent` to let the next `once` send it.
    *
-   * @throws InvalidArgumentError if the write is not open.
+   * **Warning:** With `absent`, the write can happen twice if the process that was sending it still runs. A paused
+   * process sends the write when it wakes up. Make sure that the process has ended.
+   *
+   * @throws InvalidArgumentError if the write is in another state.
    */
   resolve(key: string, as: 'applied' | 'absent'): Promise<void> {
     return traced(async () => {
@@ -215,8 +221,10 @@ export class WriteJournal<A extends Actor = Actor> {
   }
 
   /**
-   * Removes the records of applied writes that are older than a time in milliseconds, at least an hour. Returns how many. A
-   * write whose key is forgotten IS SENT AGAIN by the next `once`.
+   * Removes the records of applied writes that are older than `olderThan`, in milliseconds, at least an hour. Returns
+   * the number of removed records.
+   *
+   * **Warning:** The next `once` with a removed key SENDS THE WRITE AGAIN.
    */
   forget(olderThan: number): Promise<number> {
     return traced(async () => {

@@ -80,7 +80,7 @@ export async function describeWrite(
 }
 
 /**
- * Returns the effect that is surely that of a write, or why there is none.
+ * Returns the effect that certainly belongs to a write, or the reason why it cannot be identified.
  *
  * @throws the error of a call with the remedy `reconnect`, or of the storage with the remedy `retry`
  */
@@ -94,7 +94,7 @@ export async function lookFor(
   try {
     const since = (sentAt - tolerance) / 1000
     const looking = find?.(shared.workspace, { ...structuredClone(sent), since, author })
-    // A `find` of the caller may never settle.
+    // A `find` of the caller might not return.
     const effects = await inTime(looking, Math.min(call.totalTimeout, longestTimer))
     if (effects === undefined) return { problem: 'the service does not show enough to tell' }
     // Spread, because `some` skips the holes of an array.
@@ -110,7 +110,7 @@ export async function lookFor(
     const own = [...found.values()].filter(({ id }) => id === undefined || !others.some((other) => other.id === id))
     const [effect, ...more] = own
     if (effect === undefined) return { problem: absent }
-    // Whoever has no id yet may have left the effect.
+    // The effect may belong to another write whose id is not known yet.
     const isClear = more.length === 0 && others.every(({ id }) => id !== undefined)
     return isClear ? { effect, problem: '' } : { problem: 'another write may have left what looks like it' }
   } catch (cause) {

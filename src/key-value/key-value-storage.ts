@@ -7,14 +7,15 @@ import {
 import { isError, placeholder, safeCause } from '../shared/errors/redact.ts'
 
 /**
- * A storage for connections: text under keys, with an atomic conditional write. `support-workspace-sdk/storage` has storages
- * for SQLite, Redis, Postgres and memory. Check your own with `storageTests` from `support-workspace-sdk/storage-tests`.
+ * A storage for connections and journals: texts under keys, with compare-and-set. `support-workspace-sdk/storage` has
+ * storages for SQLite, Redis, Postgres and memory. Check your own storage with `storageTests` from
+ * `support-workspace-sdk/storage-tests`.
  *
- * Every method may return its result or a promise of it. An error that it throws or returns becomes a `ConnectionStoreError`
- * (`storage_failed`), as does a promise that does not settle within 30 seconds.
+ * Every method can return its result or a promise of it. An error that a method throws or returns becomes a
+ * `ConnectionStoreError` (`storage_failed`), and so does a promise that takes longer than 30 seconds.
  *
- * Every process must read the last write: no cache, no replica that lags behind. A text is never empty, and never written
- * twice, so the text itself is the version of a record.
+ * Reads must be strongly consistent: every process must read the last write, without a cache or a lagging replica. Each
+ * written text is unique and has at least one character, so the text itself is the version of a record.
  */
 export interface KeyValueStorage {
   /** Returns the text under a key; null or undefined if there is none. */
@@ -84,14 +85,17 @@ export function checkMethods<Value>(
   throw new InvalidArgumentError(name, `\`${name}\` lacks ${missing.map((each) => `\`${each}\``).join(', ')}.`, hint)
 }
 
-/** Creates the error of a storage that does not do what its interface says, which no retry mends. */
+/** Creates the error of a storage that breaks its contract. The remedy is `fix`, because a retry would fail again. */
 export function unfit(problem: string): SupportWorkspaceError {
   return new SupportWorkspaceError(problem, { hint: 'Check the storage with `storageTests`.' })
 }
 
 const tryAgain = { remedy: 'retry', hint: 'Check that the storage is reachable, then try again.' } as const
 
-/** Returns message and details for the error of a storage that threw. An error of this package knows what to do about it. */
+/**
+ * Returns message and details for the error of a storage that threw. An error of this package knows what to do about
+ * it.
+ */
 export function failureOf(whose: string, thrown: unknown): [message: string, details: ErrorDetails] {
   const cause = withoutTexts(safeCause(thrown))
   const { message, remedy, hint } = isSupportWorkspaceError(thrown) ? thrown : { message: cause.message, ...tryAgain }

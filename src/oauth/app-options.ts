@@ -65,10 +65,10 @@ export function readAppSettings(options: CommonAppOptions): AppSettings {
 const callbackParameters = ['code', 'state', 'error', 'error_description', 'error_uri', 'iss']
 
 /**
- * Checks a redirect URI. It must be absolute, without a fragment (RFC 6749, section 3.1.2) and without credentials. Its
- * scheme must be https, http on loopback (RFC 8252, section 7.3) or where explicitly allowed, or the scheme of a native
- * app with a dot in it (RFC 8252, section 7.1), which rules out `javascript:` and the like. It is returned as written,
- * because the service compares it character by character.
+ * Checks a redirect URI. It must be an absolute URL (RFC 6749, section 3.1.2). Fragments and credentials are rejected.
+ * The scheme must be https, or http on loopback (RFC 8252, section 7.3) and where explicitly allowed. Native apps can
+ * use a scheme with a dot in it (RFC 8252, section 7.1), which excludes schemes such as `javascript:`. The URI is
+ * returned unchanged, because the service compares it character by character.
  */
 function checkRedirectUri(redirectUri: unknown, allowInsecureHttp: boolean): string {
   const hint = 'Pass the redirect URI exactly as registered for the app.'

@@ -9,8 +9,9 @@ import { type LoginTransaction, markUsed, openSecrets } from './transaction.ts'
  * The URL that the browser returned to: a string (absolute, or a path with its query, as in Node's `request.url`), a
  * `URL`, or the `Request` itself.
  *
- * An absolute string and a `URL` must have the origin of the redirect URI. For a `Request` and a bare path only the path
- * is compared: behind a proxy that terminates TLS, a server does not see the scheme and host that the browser uses.
+ * An absolute string and a `URL` must have the origin of the redirect URI. For a `Request` and a bare path only the
+ * path is compared: behind a proxy that terminates TLS, a server does not see the scheme and host that the browser
+ * uses.
  */
 export type LoginCallback = string | WebURL | WebRequest
 
@@ -27,8 +28,8 @@ export interface CheckedCallback {
 }
 
 /**
- * Checks a callback against its transaction, in this order: the transaction, the URL, duplicate parameters, state, issuer,
- * an error from the service, code. The transaction is marked as used once the state matches.
+ * Checks a callback against its transaction, in this order: the transaction, the URL, duplicate parameters, state,
+ * issuer, an error from the service, code. The transaction is marked as used once the state matches.
  */
 export function checkCallback(
   settings: AppSettings,
@@ -147,12 +148,14 @@ function authorizationError(parameters: URLSearchParams, secrets: readonly strin
   })
 }
 
-/** Returns text of the service, or of whoever wrote the callback, as one line without secrets. Undefined if it is empty. */
+/**
+ * Returns text of the service, or of the sender of the callback, as one line without secrets. Undefined if it is empty.
+ */
 export function untrustedText(text: string | null | undefined, secrets: readonly string[]): string | undefined {
   return redact(text ?? '', secrets).trim() || undefined
 }
 
-/** Returns ": code: description", as far as they are known. */
+/** Joins a code and its description for the end of a message, each after a colon. Unknown parts are left out. */
 export function quote(...parts: readonly (string | undefined)[]): string {
   return parts
     .map((part) => part?.replace(/\.$/, ''))

@@ -26,7 +26,9 @@ export interface ExchangeSettings extends AppSettings {
 interface ExpectedScopes {
   /** The requested scopes, if they are known. */
   readonly requestedScope: string | undefined
-  /** The granted scopes if the response names none: those of the request, unless a browser could have changed them. */
+  /**
+   * The granted scopes if the response has none: the scopes of the request. Empty if a browser could have changed them.
+   */
   readonly defaultScope: string
 }
 
@@ -37,8 +39,8 @@ interface Received {
 }
 
 /**
- * Exchanges a code for an access token. Sent once, because a code works only once (RFC 6749, section 4.1.2). oauth4webapi
- * checks the callback, writes the request and checks the token; sending and reading are ours.
+ * Exchanges a code for an access token. Sent once, because a code works only once (RFC 6749, section 4.1.2).
+ * oauth4webapi checks the callback, writes the request and checks the token; sending and reading are ours.
  *
  * @throws LoginError `invalid_grant`, `invalid_client`, `exchange_failed`
  * @throws NetworkError when the connection fails
@@ -97,8 +99,8 @@ export async function exchangeCode(
 }
 
 /**
- * Returns the parameters of a successful callback (RFC 6749, section 4.1.2; RFC 9207). The redirect URI can have others, of
- * names that oauth4webapi rejects.
+ * Returns the parameters of a successful callback (RFC 6749, section 4.1.2; RFC 9207). The redirect URI can have
+ * others, of names that oauth4webapi rejects.
  */
 function standardOnly(parameters: URLSearchParams): URLSearchParams {
   return new URLSearchParams([...parameters].filter(([name]) => ['code', 'state', 'iss'].includes(name)))

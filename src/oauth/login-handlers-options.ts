@@ -22,8 +22,8 @@ export interface LoginContext<Data = unknown> {
 /** What `onError` receives in addition to the error. */
 export interface LoginErrorContext<Data = unknown> extends LoginContext<Data> {
   /**
-   * The status of the default page: 403 if access was denied, 502 if the service failed or rejected the app, otherwise
-   * 400. If `onConnected` failed, there is no page, and it is 500.
+   * The status of the default page. 403 if access was denied, 502 if the service failed or rejected the app, otherwise
+   * 400. If `onConnected` failed, the status is 500, and there is no default page.
    */
   readonly status: number
 }
@@ -31,27 +31,29 @@ export interface LoginErrorContext<Data = unknown> extends LoginContext<Data> {
 /** The options of `createLoginHandlers`. */
 export interface LoginHandlersOptions<Data = unknown> extends LoginRequest {
   /**
-   * Seals the login in progress in a cookie. At least 32 characters, for example from `openssl rand -base64 32`, and the
-   * same on every server. For rotation pass several: the first seals, and each of them opens.
+   * Seals the login in progress in a cookie. At least 32 characters, for example from `openssl rand -base64 32`, and
+   * the same on every server. For rotation pass several: the first seals, and each of them opens.
    */
   readonly secret: SealSecret
   /**
-   * Called with the token of a completed login, to store it. Returns your own response, or nothing to redirect the
-   * browser to `returnTo`. An error that it throws is passed to `onError`, and thrown by the handler unless `onError`
-   * returns a response; the login cannot be finished again.
+   * Called with the token of a completed login, to store it. Return a `Response` to answer the browser yourself.
+   * Without a result, the handler redirects the browser to `returnTo`. If it throws, the handler passes the error to
+   * `onError`, and throws it as well if `onError` does not return a `Response`. The visitor then has to log in again.
    */
   readonly onConnected: (token: AccessToken, context: LoginContext<Data>) => HandlerResult
   /**
    * Called when a login fails, to log the error: a `LoginError`, `NetworkError` or `TimeoutError`, or the error that
-   * `onConnected` threw. Returns your own response, or nothing to only observe: the visitor then gets a page that links to
-   * the start of the login, and an error of `onConnected` is thrown by the handler. An error that it throws is thrown, too.
+   * `onConnected` threw. Return a `Response` to replace the error page. Return nothing to keep the page, which links to
+   * the start of the login. In that case the handler throws an error of `onConnected`. It also throws errors of
+   * `onError`.
+   *
    * @default `console.error` for errors whose remedy is `fix`, such as a wrong client secret
    */
   readonly onError?: ((error: Error, context: LoginErrorContext<Data>) => HandlerResult) | undefined
   /**
    * The path that the browser is redirected to after the login. It must be on your site and at most 1,024 characters
-   * long. The start URL can override it, for example with `?return_to=/inbox`; an override that leaves the site or is too
-   * long is ignored.
+   * long. The start URL can override it, for example with `?return_to=/inbox`; an override that leaves the site or is
+   * too long is ignored.
    * @default '/'
    */
   readonly returnTo?: string | undefined
@@ -77,11 +79,11 @@ export interface LoginStartOptions<Data = unknown> {
   readonly scope?: LoginRequest['scope'] | undefined
   /** The actor to request. */
   readonly actor?: LoginRequest['actor']
-  /** Additional query parameters for the authorize URL. Replaces all of those of the handlers. */
+  /** Additional query parameters for the authorize URL. They replace all `parameters` of the handlers. */
   readonly parameters?: LoginRequest['parameters']
   /**
-   * A JSON value of your app of at most 1,024 bytes, for example the id of the user who starts the login. It is sealed in
-   * the login's cookie and passed to `onConnected` and `onError`.
+   * A JSON value of your app of at most 1,024 bytes, for example the id of the user who starts the login. It is sealed
+   * in the login's cookie and passed to `onConnected` and `onError`.
    */
   readonly data?: Data | undefined
   /** The path that the browser is redirected to after the login. Overrides `return_to` in the start URL. */
@@ -116,7 +118,10 @@ export function checkReturnTo(returnTo: unknown): string {
   )
 }
 
-/** Returns the options of a login, or none if a framework passed the second argument (Next.js: `{ params }`; Hono: a function). */
+/**
+ * Returns the options of a login. Ignores the second argument of a framework, such as `{ params }` (Next.js) or a
+ * function (Hono).
+ */
 export function checkStartOptions<Data>(given: LoginStartOptions<Data> | undefined): LoginStartOptions<Data> {
   if (given === undefined || typeof given === 'function') return {}
   if (typeof given === 'object' && given !== null && !Object.keys(startOptionNames).some((name) => name in given)) {
@@ -177,7 +182,8 @@ const maxPathLength = 1_024
 const anyOrigin = 'http://origin.invalid'
 
 /**
- * Returns the path to return to after a login if it stays on its origin when a browser resolves it; otherwise undefined.
+ * Returns the path to return to after a login if it stays on its origin when a browser resolves it; otherwise
+ * undefined.
  *
  * The text comes from a URL that anyone can write. Backslashes, spaces and control characters are rejected because
  * browsers rewrite them (WHATWG URL, section 4.4). The resolved path is checked again because dot segments can expose a
@@ -192,7 +198,7 @@ export function safeReturnTo(text: unknown): string | undefined {
   return origin === anyOrigin && !pathname.startsWith('//') && path.length <= maxPathLength ? path : undefined
 }
 
-/** Returns the path and query of the login's start without `return_to`; undefined if it cannot be a link. */
+/** Returns the path and query of the login's start, without `return_to`. Undefined if it cannot be a link. */
 export function startPathOf(url: string): string | undefined {
   const { pathname, searchParams } = new URL(url)
   searchParams.delete('return_to')

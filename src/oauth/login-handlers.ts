@@ -28,7 +28,9 @@ import {
   toTransactionRecord,
 } from './transaction.ts'
 
-/** Two request handlers. They need neither `this` nor a session store, so any number of servers can share a login. */
+/**
+ * Two request handlers. They do not use `this`. They keep the login in a cookie, so any number of servers can share it.
+ */
 export interface LoginHandlers<Data = unknown> {
   /**
    * Handles GET and POST of the start URL: redirects the browser to the consent screen. A speculative request
@@ -36,8 +38,8 @@ export interface LoginHandlers<Data = unknown> {
    *
    * An object without any of the options is ignored, because some frameworks pass a second argument to a handler.
    *
-   * @throws InvalidArgumentError when `request` is not a web `Request` or an option is invalid, or when the login does not
-   * fit in a cookie
+   * @throws InvalidArgumentError when `request` is not a web `Request`, an option is invalid, or the login is too large
+   *   for a cookie
    */
   readonly start: (request: WebRequest, options?: LoginStartOptions<Data>) => Promise<WebResponse>
   /** Handles GET of the redirect URI: finishes the login and calls `onConnected`, or `onError`. */
@@ -57,12 +59,13 @@ interface SealedLogin {
  * Creates the request handlers of a login, for any framework whose handlers take a web-standard `Request` and return a
  * `Response`. Use `toNodeListener` for `node:http` and Express.
  *
- * The transaction is kept in a sealed cookie of the browser that started the login: HttpOnly, SameSite=Lax, Secure unless
- * the redirect URI is http, and cleared by the callback. A callback in another browser fails, because it has no cookie. A
- * second callback with the same cookie, even at the same time, fails with `transaction_used` in the same process; in
- * another process it fails because the service accepts a code only once.
+ * The transaction is kept in an encrypted cookie of the browser that started the login. The cookie is HttpOnly and
+ * SameSite=Lax, and Secure unless the redirect URI is http. The callback clears it. A callback in another browser
+ * fails, because it has no cookie. A second callback with the same cookie, even at the same time, fails with
+ * `transaction_used` in the same process. In another process it fails because the service accepts a code only once.
  *
- * Only the path of a request is used, not its scheme and host: behind a proxy they differ from those in the browser.
+ * The handlers use only the path of a request. Scheme and host are ignored, because behind a proxy they differ from the
+ * address in the browser.
  *
  * @example
  * const login = createLoginHandlers<{ userId: string }>(app, {
@@ -113,8 +116,8 @@ export function createLoginHandlers<Data = unknown>(
   }
 
   /**
-   * Seals a login for its cookie, and makes room for it. Drops the paths that the browser sent if the login does not fit
-   * otherwise, or if that keeps another login.
+   * Seals a login for its cookie, and makes room for it. Drops the paths that the browser sent if the login does not
+   * fit otherwise, or if that keeps another login.
    */
   async function seal(name: string, login: SealedLogin, header: string | null) {
     const { transaction, returnTo, data } = login

@@ -44,13 +44,13 @@ const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELE
 /**
  * Adapts a handler of web-standard requests to a listener for `node:http`, `node:http2`, Express and Connect.
  *
- * The handler receives method, headers, path and query. The origin of `request.url` is always `http://localhost`, and the
- * body is not passed on, because a login does not need it. An unsupported method gets a 405, and an invalid request a 400.
- * `Set-Cookie` and `Vary` are added to those that earlier middleware has set.
+ * The handler receives method, headers, path and query. The body is left out, because a login does not use it. The
+ * origin of `request.url` is always `http://localhost`. An unsupported method gets a 405, and an invalid request a 400.
+ * `Set-Cookie` and `Vary` are added to the headers that earlier middleware has set.
  *
- * The listener never rejects. An error of the handler is passed to `next` if there is one; otherwise it is passed to
- * `onError`, and the response is a 500. A response that fails after its headers were sent is aborted: HTTP/1.1 closes the
- * connection, HTTP/2 resets the stream.
+ * The listener does not reject. It passes an error of the handler to `next`. Without a `next`, it passes the error to
+ * `onError`, and the response is a 500. A response that fails after its headers were sent is aborted: HTTP/1.1 closes
+ * the connection, and HTTP/2 resets the stream.
  *
  * @example
  * site.get('/login', toNodeListener(login.start)) // `site` is an Express app
@@ -124,7 +124,10 @@ function errorResponse(status: number, text: string, headers: Record<string, str
   return new Response(text, { status, headers: { 'content-type': 'text/plain; charset=utf-8', ...headers } })
 }
 
-/** The headers that delimit a body. The handler's are dropped: a wrong one would corrupt the next response of the connection. */
+/**
+ * The headers that delimit a body. The handler's are dropped: a wrong one would corrupt the next response of the
+ * connection.
+ */
 const framingHeaders: readonly string[] = ['content-length', 'transfer-encoding', 'trailer']
 
 async function send(response: Response, nodeResponse: NodeResponse, isHead: boolean): Promise<void> {

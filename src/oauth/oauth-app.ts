@@ -75,7 +75,8 @@ function optionNames() {
  * @example
  * const app = new OAuthApp({ baseUrl, clientId, clientSecret, redirectUri })
  * const { url, transaction } = await app.startLogin({ scope: ['conversations:read'], actor: 'self' })
- * const callbackUrl = await openInBrowser(url) // the admin approves, and returns to your redirect URI
+ * // The admin approves in the browser, and returns to your redirect URI.
+ * const callbackUrl = await openInBrowser(url)
  * const token = await app.finishLogin(callbackUrl, transaction)
  *
  * @throws InvalidArgumentError when an option is invalid, or in a browser
@@ -190,7 +191,7 @@ function checkSecret(options: OAuthAppOptions): string {
   return checkText('clientSecret', options.clientSecret)
 }
 
-/** Checks a grant, which is untrusted JSON. The format of the code verifier is that of RFC 7636, section 4.1. */
+/** Checks a grant, which is untrusted JSON. RFC 7636, section 4.1, defines the format of the code verifier. */
 function checkGrant(grant: AuthorizationCodeGrant, redirectUri: string): AuthorizationCodeGrant {
   const { code, codeVerifier } = (grant as Partial<AuthorizationCodeGrant> | null | undefined) ?? {}
   if (typeof code !== 'string' || code === '') throw invalidGrant('code')

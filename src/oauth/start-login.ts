@@ -15,8 +15,8 @@ export interface LoginRequest {
    */
   readonly scope: readonly (Scope | (string & {}))[] | string
   /**
-   * The actor that the token acts as. If absent, the parameter is not sent and the service chooses: no default is
-   * documented ([reference](docs/service.md#login)).
+   * The actor of the token. If you omit it, the service chooses the actor. Its default is not documented
+   * ([reference](docs/service.md#login)).
    */
   readonly actor?: Actor | undefined
   /** Additional query parameters for the authorize URL. Must not contain parameters that the login sets. */

@@ -64,7 +64,7 @@ export async function sendTokenRequest(request: TokenRequest): Promise<TokenResp
   }
 }
 
-/** How far a token request has come, because `fetch` and the body may never settle. */
+/** The progress of a token request. Kept outside the promise, because `fetch` and the body might not end. */
 interface Progress {
   opened?: OpenResponse
 }

@@ -19,8 +19,8 @@ export interface TokenFields {
 }
 
 /**
- * Returns the documented fields of a response. The others are dropped, and null counts as absent: the code has been used,
- * and a field that is not needed must not fail the login.
+ * Returns the documented fields of a response. Other fields are dropped, and null counts as absent. The check is
+ * lenient because the code has been used, so an optional field must not fail the login.
  *
  * @throws LoginError when the response contains no token
  */
@@ -37,7 +37,10 @@ export function tokenFields(response: TokenResponse, secrets: readonly string[])
   return { access_token, token_type, scope: isList ? scope.join(' ') : (scope ?? undefined) }
 }
 
-/** Creates the error for a response that contains neither a token nor an error. `problem` completes its sentence. */
+/**
+ * Creates the error for a response that lacks both a token and an error. `problem` completes the sentence of the
+ * message.
+ */
 export function unusableResponse(status: number, problem: string): LoginError {
   return new LoginError(`The response of the token endpoint cannot be used: ${problem}.`, {
     reason: 'exchange_failed',

@@ -31,7 +31,9 @@ interface UsedState {
   isComplete: boolean
 }
 
-/** The maximum number of used states kept. Above it the oldest is dropped; the service still accepts a code only once. */
+/**
+ * The maximum number of used states kept. Above it the oldest is dropped; the service still accepts a code only once.
+ */
 const maxUsedStates = 10_000
 
 /**
@@ -109,7 +111,7 @@ export function markUsed(transaction: LoginTransaction): void {
   usedStates.set(state, { expiresAt: transaction.expiresAt, isComplete: false })
 }
 
-/** Marks a used state as that of a completed login. */
+/** Marks a used state as the state of a completed login. */
 export function markComplete(state: string): void {
   const used = usedStates.get(state)
   if (used !== undefined) used.isComplete = true
@@ -128,11 +130,11 @@ export function toTransactionRecord(transaction: LoginTransaction): TransactionR
 }
 
 /**
- * Returns a transaction as text that survives the redirect. Store it in the `sessionStorage` of the browser that started
- * the login, which belongs to one tab.
+ * Returns a transaction as text that survives the redirect. Store it in the `sessionStorage` of the browser that
+ * started the login, which belongs to one tab.
  *
- * **The text contains the state and the code verifier in plain text.** Do not log it, send it, or store it where another
- * origin or another user can read it. On a server use `sealTransaction`.
+ * **The text contains the state and the code verifier in plain text.** Do not log it, send it, or store it where
+ * another origin or another user can read it. On a server use `sealTransaction`.
  *
  * @throws LoginError `transaction_used`, `transaction_expired`, `transaction_invalid`
  */
@@ -142,10 +144,10 @@ export function serializeTransaction(transaction: LoginTransaction): string {
 
 /**
  * Returns the transaction that `serializeTransaction` wrote. Accepts the result of `sessionStorage.getItem` unchanged.
- * Remove the item immediately: a transaction can be used for one callback, and a reloaded page does not know that it was
- * used.
+ * Remove the item immediately, because a transaction can be used for one callback only, and a reloaded page cannot tell
+ * that it was used.
  *
- * @throws LoginError `transaction_missing` when there is no text, `transaction_invalid` when it is not a transaction,
+ * @throws LoginError `transaction_missing` when the text is empty, `transaction_invalid` when it is not a transaction,
  * `transaction_expired`
  */
 export function parseTransaction(text: string | null | undefined): LoginTransaction {
@@ -164,12 +166,12 @@ const sealOptionNames = { secret: true } satisfies Record<keyof SealOptions, tru
 const purpose = 'login transaction'
 
 /**
- * Seals a transaction as text for a cookie or a hidden field. The text can be neither read nor changed without the
- * secret, and opens until the transaction expires, so servers need no session store and any of them can finish the login.
- * (JWE with `dir` and `A256GCM`, RFC 7516.)
+ * Encrypts a transaction as text for a cookie or a hidden field. Only the secret can decrypt the text, and any change
+ * to the text is detected. It can be decrypted until the transaction expires, so any server can finish the login
+ * without a session store. (JWE with `dir` and `A256GCM`, RFC 7516.)
  *
- * Bind it to the browser that you redirect with an HttpOnly, SameSite=Lax cookie, and clear the cookie in the callback:
- * the text itself can be opened any number of times.
+ * Bind the text to the browser that you redirect with an HttpOnly, SameSite=Lax cookie. Clear the cookie in the
+ * callback, because the text itself can be decrypted any number of times.
  *
  * @throws InvalidArgumentError when an option is invalid, such as a secret of fewer than 32 characters
  * @throws LoginError `transaction_used`, `transaction_expired`, `transaction_invalid`
@@ -179,12 +181,12 @@ export async function sealTransaction(transaction: LoginTransaction, options: Se
 }
 
 /**
- * Opens a transaction that `sealTransaction` sealed. Accepts a cookie's value unchanged, including `undefined`.
- * `finishLogin` then checks that the transaction belongs to its app, service and redirect URI.
+ * Decrypts a transaction of `sealTransaction`. Accepts a cookie's value unchanged, including `undefined`. `finishLogin`
+ * then checks that the transaction belongs to its app, service and redirect URI.
  *
  * @throws InvalidArgumentError when an option is invalid, such as a secret of fewer than 32 characters
- * @throws LoginError `transaction_missing` when there is no text, `transaction_expired`, `transaction_invalid` when the
- * text was changed or sealed with a secret that was not passed
+ * @throws LoginError `transaction_missing` when the text is empty, `transaction_expired`, `transaction_invalid` when
+ *   the text was changed or encrypted with another secret
  */
 export async function openTransaction(
   sealed: string | null | undefined,

@@ -47,13 +47,14 @@ export interface OtelHooksOptions {
  * HTTP. Retries, and waits for the rate limit, are events of the call's span.
  *
  * Spans contain no id, query, cursor, header, body or token. For this reason `url.template` replaces `url.full`. A path
- * passed to `request()` is part of the span names, so pass ids in `input.path`. No trace context is sent to the service.
+ * passed to `request()` is part of the span names, so pass ids in `input.path`. No trace context is sent to the
+ * service.
  *
  * @example
  * const traced = new SupportWorkspace({ baseUrl, accessToken, hooks: otelHooks() })
  * await traced.me()
  *
- * @throws InvalidArgumentError when an option is misspelled, or is no tracer or no hooks
+ * @throws InvalidArgumentError when an option is misspelled, or `tracer` or `hooks` has the wrong type
  */
 export function otelHooks(options: OtelHooksOptions = {}): Hooks {
   checkOptions('options', options, { tracer: true, hooks: true }, '`otelHooks`')

@@ -25,8 +25,8 @@ export interface StorageTestsOptions {
   readonly open: () => OpenStorage | Promise<OpenStorage>
   /**
    * The URL of a module that exports this `open`, such as `new URL('./storage.js', import.meta.url).href`. With it, the
-   * tests also open the storage in other processes of Node, and kill them while they write. Leave it out for a storage that
-   * only one process may use.
+   * tests also open the storage in other processes of Node, and kill them while they write. Leave it out for a storage
+   * that only one process may use.
    * @default none, and the tests with several processes are skipped
    */
   readonly module?: string | undefined
@@ -38,7 +38,9 @@ export interface StorageTest {
   readonly name: string
   /** Whether the test needs several processes, and no `module` was passed. */
   readonly skip: boolean
-  /** Rejects with an `Error` that describes the problem. Run the tests one after the other. Some take several seconds. */
+  /**
+   * Rejects with an `Error` that describes the problem. Run the tests one after the other. Some take several seconds.
+   */
   readonly run: () => Promise<void>
 }
 
@@ -82,7 +84,7 @@ type Tests<Other extends OpenStorage = OpenStorage> = Readonly<
 const base = 'storage-tests:https.service.example:'
 const key = `${base}app.a.o`
 
-/** Returns a text like that of a record. No two are the same. */
+/** Returns a text that looks like a record. Each text is different. */
 function newText(length = 100): string {
   const nonce = crypto.randomUUID()
   return `plain:${JSON.stringify({ nonce, name: '\u00fc \u{1f600} "\\u0000"', rest: 'x'.repeat(length) })}`
@@ -305,7 +307,7 @@ async function openInProcess(module: string): Promise<ProcessStorage> {
   }
 }
 
-/** The program of the other process. Not a file, because a bundler would not include it. */
+/** The program of the other process. A string, because a bundler would leave out a file. */
 const program = `
 const { open } = await import(process.argv[1])
 const storage = await open()
@@ -328,8 +330,8 @@ process.on('disconnect', () => process.exit())
 process.send({})`
 
 /**
- * A store for a fake service without a network. A token ends with its organization. One that starts with `revoked` works only
- * once.
+ * A store for a fake service without a network. A token ends with its organization. One that starts with `revoked`
+ * works only once.
  */
 function testStore(storage: KeyValueStorage, used: Set<string>): ConnectionStore {
   return new ConnectionStore({

@@ -15,16 +15,19 @@ export interface NodeRedisClient {
   sendCommand(args: string[]): Promise<unknown>
 }
 
-/** Redis runs a script as one atomic step. No text is empty, so an empty one stands for none. */
+/**
+ * Redis runs a script as one atomic step. Texts have at least one character, so an empty text means that the key is
+ * absent.
+ */
 const compareAndSet = `
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
 if ARGV[2] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2]) end
 return 1`
 
 /**
- * Keeps connections in Redis, which several machines can share. Works with `ioredis` and `redis` (node-redis), but not with
- * a cluster, as `SCAN` lists the keys of one node. The server must not evict keys (`maxmemory-policy noeviction`). Do not
- * set a `keyPrefix` on the client: use the `prefix` of the store.
+ * Keeps connections in Redis, which several machines can share. Works with `ioredis` and `redis` (node-redis), but not
+ * with a cluster, as `SCAN` lists the keys of one node. The server must not evict keys (`maxmemory-policy noeviction`).
+ * Do not set a `keyPrefix` on the client: use the `prefix` of the store.
  */
 export function redisStorage(client: RedisClient): KeyValueStorage {
   if (!isIoredis(client))

@@ -1,6 +1,6 @@
 import { type KeyValueStorage, unfit } from '../key-value/index.ts'
 
-/** Runs a statement as a transaction of its own, and returns its rows. Parameters are `$1`, `$2`, … */
+/** Runs a statement in its own transaction, and returns its rows. Parameters are `$1`, `$2`, … */
 export type Query = (sql: string, ...values: string[]) => Promise<readonly unknown[]>
 
 interface Row {

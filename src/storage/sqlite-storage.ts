@@ -26,16 +26,16 @@ export interface SqliteStorage extends KeyValueStorage {
   close(): void
 }
 
-/** How long a write waits for those of other processes, in milliseconds. SQLite allows one at a time. */
+/** How long a write waits for the writes of other processes, in milliseconds. SQLite allows one write at a time. */
 const longestWait = 10_000
 
 /**
- * Keeps connections in a SQLite database, which all processes of one machine can share. Uses `node:sqlite`, which Node has
- * from 22.13. Creates the table `support_workspace_sdk` when it is first used.
+ * Keeps connections in a SQLite database, which all processes of one machine can share. Uses `node:sqlite`, which Node
+ * has from 22.13. Creates the table `support_workspace_sdk` when it is first used.
  *
- * @param database the path of the file, or an open database. A file that does not exist is created so that only the user of the
- *   process can read it (mode 0600), because it can hold tokens. An open database keeps its settings. While it is in a
- *   transaction, every call rejects with an `InvalidArgumentError`.
+ * @param database the path of the file, or an open database. A file that does not exist is created so that only the
+ *   user of the process can read it (mode 0600), because it can hold tokens. An open database keeps its settings. While
+ *   it is in a transaction, every call rejects with an `InvalidArgumentError`.
  *
  * @example
  * const store = new ConnectionStore({ baseUrl, secret, storage: sqliteStorage('connections.db') })
@@ -137,8 +137,8 @@ function openFile(path: string): SqliteDatabase {
 }
 
 /**
- * Creates the file before SQLite does, which would let other users read it. SQLite gives its other files (`-wal`, `-shm`) the
- * modes of this one.
+ * Creates the file before SQLite does, which would let other users read it. SQLite gives its other files (`-wal`,
+ * `-shm`) the modes of this one.
  */
 function createPrivately(path: string, fs: FileSystem | undefined): void {
   // A database in memory, or a file with options in its name, which SQLite reads itself.
