@@ -4,8 +4,8 @@ import type { SandboxSettings } from './sandbox-options.ts'
 export type Addresses = ReturnType<typeof createAddresses>
 
 /**
- * Returns the addresses of a sandbox with this base URL: the names of this machine, the address that it listens on and the
- * allowed hosts. A page on another name could be any website whose domain resolves to this machine (DNS rebinding).
+ * Returns the addresses of a sandbox with this base URL: the names of this machine, the address that it listens on and
+ * the allowed hosts. A page on another name could be any website whose domain resolves to this machine (DNS rebinding).
  */
 export function createAddresses(url: string, host: string, allowedHosts: readonly string[]) {
   const { port } = new URL(url)
@@ -15,7 +15,7 @@ export function createAddresses(url: string, host: string, allowedHosts: readonl
     const name = withoutBrackets(hostname)
     return isLoopback(name) || name === withoutBrackets(host) || named.has(name)
   }
-  /** Returns whether an `Origin` header is that of the sandbox's own pages. */
+  /** Returns whether an `Origin` header belongs to the sandbox's pages. */
   const isOwnOrigin = (origin: string): boolean => {
     if (!/^https?:/.test(origin) || !URL.canParse(origin)) return false
     const { hostname, port: originPort } = new URL(origin)

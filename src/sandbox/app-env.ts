@@ -10,7 +10,7 @@ export interface AppEnv {
   Bindings: {
     /** Set by the app if a fault cuts the connection while the response is sent. */
     drop?: Drop
-    /** Returns whether an `Origin` header is that of the sandbox's own pages. */
+    /** Returns whether an `Origin` header belongs to the sandbox's pages. */
     isOwnOrigin: (origin: string) => boolean
   }
   Variables: {

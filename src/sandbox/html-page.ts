@@ -23,7 +23,7 @@ ${body}
 `
 }
 
-/** Returns a list of facts, each with its name. Those without a value are left out. */
+/** Returns a list of facts, each with its name. Facts without a value are left out. */
 export function factList(facts: Readonly<Record<string, string | Markup | false | undefined>>): Markup {
   const shown = Object.entries(facts).filter(([, value]) => value)
   return html`<dl class="facts">${shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`

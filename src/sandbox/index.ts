@@ -4,13 +4,13 @@
  * @module support-workspace-sdk/sandbox
  */
 
-// src/sandbox is a local implementation of the service, written from its documents alone: it shares no path, schema or
-// table with the client, so that each checks the other. It is one Hono app, whose types of variables are in app-env.ts.
-// Its imports point one way, from the top of this list down:
+// src/sandbox is a local imitation of the service, written from its documents alone. Its paths, schemas and tables are
+// separate from the client's, so that each checks the other. It is one Hono app, whose types of variables are in
+// app-env.ts. Its imports point one way, from the top of this list down:
 //
 // 1. start-sandbox.ts
-// 2. server/ and console/, neither of which imports the other
-// 3. oauth/ and operations/, neither of which imports the other; the console imports neither
+// 2. server/ and console/, which are independent of each other
+// 3. oauth/ and operations/, which are independent of each other and of the console
 // 4. addresses.ts, app-env.ts, html-page.ts, http.ts, request-log.ts, sandbox-options.ts and service.ts
 // 5. faults/, which also has the types of the app
 // 6. data/, random.ts and schema.ts

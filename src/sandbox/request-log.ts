@@ -1,5 +1,6 @@
 /** A request that the sandbox received. */
 export interface RecordedRequest {
+  /** HTTP method in upper case. */
   readonly method: string
   /** Percent-encoded path, without the query. */
   readonly path: string
@@ -28,8 +29,8 @@ export interface RecordedRequest {
    */
   readonly fault: string | undefined
   /**
-   * Names of the query parameters and body fields that the operation ignored, because no document has them. Up to 20, and
-   * up to 100 characters of each. The response has them in `x-sandbox-ignored`.
+   * Names of the query parameters and body fields that the operation ignored, because no document has them. Up to 20,
+   * and up to 100 characters of each. The response has them in `x-sandbox-ignored`.
    */
   readonly ignored: readonly string[]
 }
@@ -52,14 +53,16 @@ export interface LogEntry {
   token?: string
   organization?: string
   /**
-   * Up to 16,384 characters of the bodies, with tokens and codes shortened. Only captured for a console. `undefined` for
-   * an empty body.
+   * Up to 16,384 characters of the bodies, with tokens and codes shortened. Only captured for a console. `undefined`
+   * for an empty body.
    */
   requestBody?: string | undefined
   responseBody?: string | undefined
 }
 
-/** The most recent requests, up to a number and a size in memory. Tells listeners about each request that was handled. */
+/**
+ * The most recent requests, up to a number and a size in memory. Tells listeners about each request that was handled.
+ */
 export class RequestLog {
   /** Oldest first. */
   readonly entries: LogEntry[] = []
@@ -127,7 +130,7 @@ function sizeOf(value: unknown): number {
   return bytes
 }
 
-/** Shortens access tokens and authorization codes in a text, so that the console does not show those of apps. */
+/** Shortens access tokens and authorization codes in a text, so that the console does not reveal them. */
 export function shortenTokens(text: string): string {
   return text.replace(/\b(swot|code)_([\w-]{4})[\w.-]+/g, '$1_$2…')
 }

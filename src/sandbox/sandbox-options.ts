@@ -27,15 +27,16 @@ export interface SandboxOptions {
    */
   host?: string
   /**
-   * Names and addresses that other machines reach the sandbox at, without a port, such as `'sandbox.example'`. A request to
-   * any other host than this machine, `host` and these gets a 403, so that no website can read from the sandbox through a
-   * domain that resolves to it. Required if `host` is `0.0.0.0` or `::`. Only used by `startSandbox`.
+   * Names and addresses that other machines reach the sandbox at, without a port, such as `'sandbox.example'`. The
+   * sandbox accepts requests to this machine, to `host` and to these names. Other requests get a 403, as a protection
+   * against DNS rebinding: a website could otherwise read from the sandbox through a domain that resolves to it.
+   * Required if `host` is `0.0.0.0` or `::`. Only used by `startSandbox`.
    * @default []
    */
   allowedHosts?: readonly string[]
   /**
-   * Number of organizations that a person can choose from on the consent page. Each has the counts below. Each count can be
-   * up to 100,000, and all organizations together can have up to 1,000,000 records.
+   * Number of organizations that a person can choose from on the consent page. Each has the counts below. Each count
+   * can be up to 100,000, and all organizations together can have up to 1,000,000 records.
    * @default 2
    */
   organizations?: number
@@ -75,10 +76,15 @@ export interface SandboxOptions {
    */
   seed?: number
   /**
-   * Access tokens that are valid from the start, so that they can be in a configuration file such as `.env`. Each starts
-   * with `swot_` and has every scope of the app. `self` acts as the first organization's owner.
+   * Access tokens that are valid from the start, so that they can be in a configuration file such as `.env`. Each
+   * starts with `swot_` and has every scope of the app. `self` acts as the first organization's owner.
    */
-  tokens?: { readonly self?: string; readonly app?: string }
+  tokens?: {
+    /** Token that acts as the first organization's owner, for example `swot_self`. */
+    readonly self?: string
+    /** Token that acts as the app, for example `swot_app`. */
+    readonly app?: string
+  }
   /** The registered OAuth app. Fields that are left out keep their defaults. */
   app?: Partial<SandboxApp>
   /**
@@ -100,16 +106,17 @@ export interface SandboxOptions {
    */
   autoConsent?: 'allow' | 'deny'
   /**
-   * Browser origins that may read responses: all (`true`), only those listed, or none (`false`). By default pages on this
-   * machine may: `localhost`, its subdomains, `127.*` and `[::1]`, on any port. With `true` any page that you open can log
-   * in to the sandbox. The service's documents do not mention CORS, so a page that works with the sandbox may not work
-   * with the service.
+   * Browser origins that can read responses: all (`true`), the listed origins, or none (`false`). By default, pages on
+   * this machine can read them, on any port of `localhost`, its subdomains, `127.*` and `[::1]`. With `true`, any page
+   * that you open can log in to the sandbox. The service's documents do not mention CORS, so a page that works with the
+   * sandbox might fail with the service.
    * @default loopback origins
    */
   cors?: boolean | readonly string[]
   /**
    * Which lists are paginated. With `'all'` every list is, as the [specification](docs/service.md#conventions) says.
-   * With `'conversations-only'` the other lists return all items without `page_metadata`, as in the reference's samples.
+   * With `'conversations-only'` the other lists return all items without `page_metadata`, as in the reference's
+   * samples.
    * @default 'all'
    */
   pagination?: 'all' | 'conversations-only'
@@ -128,8 +135,9 @@ export interface SandboxOptions {
    * bucket: the whole number is available at once and refills evenly. Above it, the sandbox responds with 429 and
    * `Retry-After`. The service's documents do not specify its limits.
    *
-   * Text is one limit for all requests. A function gives each organization a limit of its own: it is called once with each
-   * organization's id and returns that limit, or `undefined` for none. It does not limit requests without a valid token.
+   * Text is one limit for all requests. A function gives each organization its own limit. It is called once with each
+   * organization's id and returns the limit, or `undefined` for no limit. The function applies only to requests with a
+   * valid token.
    * @default no limit
    */
   rateLimit?: RequestRate | ((organizationId: string) => RequestRate | undefined)
@@ -144,17 +152,26 @@ export type RequestRate = `${number}/${'s' | 'min' | 'h'}`
 
 /** The OAuth app that is registered with the sandbox. */
 export interface SandboxApp {
-  /** @default 'app_sandbox' */
+  /**
+   * OAuth client id.
+   * @default 'app_sandbox'
+   */
   clientId: string
-  /** @default 'secret_sandbox' */
+  /**
+   * OAuth client secret.
+   * @default 'secret_sandbox'
+   */
   clientSecret: string
   /**
-   * Registered redirect URIs: absolute URLs of printable ASCII characters, without a fragment. A request must send exactly
-   * one of these, character for character ([reference](docs/service.md#login)).
+   * Registered redirect URIs: absolute URLs of printable ASCII characters, without a fragment. A request must send
+   * exactly one of these, character for character ([reference](docs/service.md#login)).
    * @default ['http://localhost:3000/callback', 'http://127.0.0.1:3000/callback']
    */
   redirectUris: readonly string[]
-  /** @default 'Sandbox app' */
+  /**
+   * Name of the app, shown on the consent page.
+   * @default 'Sandbox app'
+   */
   name: string
   /** Description of the app, shown on the consent page. */
   description: string
@@ -192,7 +209,7 @@ export const hostNameSchema = mustBe(
   z.string().check(z.refine((host) => /^[\w.-]+$/.test(host) || isIPv6(host.replace(/^\[(.*)\]$/, '$1')))),
 )
 
-// The `Origin` header has neither a path nor a trailing slash, and is `null` in a sandboxed frame.
+// The `Origin` header ends after the host or the port. In a sandboxed frame it is `null`.
 const originSchema = z.string().check(z.regex(/^(null|[a-z][a-z\d+.-]*:\/\/[^\s/?#*]+)$/))
 const rateText = 'a number of requests per s, min or h, such as "100/min"'
 export const rateSchema = mustBe(

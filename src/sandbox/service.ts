@@ -11,14 +11,15 @@ import { flag, mustBe, nonEmptyText, oneOf, readOptions, text } from './schema.t
 export interface EffectiveWrite {
   /** The service's name for the operation, such as `createMessage`. */
   readonly operation: string
+  /** Percent-encoded path of the request. */
   readonly path: string
-  /** The id of what it created, assigned or changed; `undefined` after a deletion. */
+  /** The id of the created, assigned or changed object. `undefined` after a deletion. */
   readonly id: string | undefined
-  /** In milliseconds since the epoch, on the sandbox's clock. */
+  /** When it took effect, in milliseconds since the epoch, on the sandbox's clock. */
   readonly at: number
 }
 
-/** Options of `sandbox.issueToken`: what the token is bound to. */
+/** Options of `sandbox.issueToken`: actor, scopes, organization and person of the token. */
 export interface TokenOptions {
   /**
    * Whether the token acts as the app or as a person.
@@ -26,12 +27,12 @@ export interface TokenOptions {
    */
   actor?: 'app' | 'self'
   /**
-   * Granted scopes. A `self` token can use only those that the person's role allows.
+   * Granted scopes. A `self` token can use only the scopes that the person's role allows.
    * @default every scope that the app declares
    */
   scopes?: readonly ScopeName[]
   /**
-   * Organization id.
+   * Id of the organization that the token is bound to.
    * @default the first organization
    */
   organization?: string
@@ -55,11 +56,13 @@ const tokenShape = {
   role: z.optional(oneOf('admin', 'moderator', 'agent')),
 } satisfies Record<keyof TokenOptions, z.ZodMiniType>
 
-/** Fields of `sandbox.updateConversation`: what a colleague changes. */
+/** Fields that `sandbox.updateConversation` can change. Fields that are left out stay as they are. */
 export interface ConversationChanges {
   /** Any text, such as `'closed'`. */
   status?: string
+  /** Whether the conversation is marked as spam. */
   is_spam?: boolean
+  /** Whether the conversation is pinned. */
   pinned?: boolean
   /** Membership id of the team member to assign the conversation to. `null` removes the assignment. */
   assignee?: string | null
@@ -119,7 +122,7 @@ export class Service {
     throw noConversation(conversationId)
   }
 
-  /** Changes a conversation as a colleague does. Throws a `TypeError` if there is none, or no such member. */
+  /** Changes a conversation as a colleague does. Throws a `TypeError` for an unknown conversation or member. */
   updateConversation(conversationId: string, changes: ConversationChanges): void {
     const { assignee, ...fields } = readOptions('`updateConversation` field', changesShape, changes)
     for (const workspace of this.workspaces.values()) {

@@ -23,14 +23,21 @@ import { listen, type RunningServer } from './server/listen.ts'
 import type { AppParts } from './server/record.ts'
 import { type ConversationChanges, type EffectiveWrite, Service, type TokenOptions } from './service.ts'
 
-/** The stored data of one organization. Every value is a copy; lists are in the order of the service's lists. */
+/** The stored data of one organization. Each value is a copy. Lists have the same order as the lists of the API. */
 export interface OrganizationState {
+  /** The organization. */
   readonly organization: Organization
+  /** The settings of the organization. */
   readonly settings: OrganizationSettings
+  /** The conversations of the organization. */
   readonly conversations: Conversation[]
+  /** The contacts of the organization. */
   readonly contacts: Contact[]
+  /** The team members of the organization. */
   readonly members: Member[]
+  /** The tasks of the organization. */
   readonly tasks: LooseRecord[]
+  /** The segments of the organization. */
   readonly segments: LooseRecord[]
   /** Returns the messages of a conversation, most recent first. Returns an empty array for an unknown id. */
   messages(conversationId: string): Message[]
@@ -38,8 +45,11 @@ export interface OrganizationState {
   notes(conversationId: string): Message[]
 }
 
-/** The stored data, read without the API. Without {@link SandboxState.of} it is the first organization's. */
+/**
+ * The stored data, read without the API. It is the first organization's data. Use {@link SandboxState.of} for another.
+ */
 export interface SandboxState extends OrganizationState {
+  /** All organizations. The first one owns the data of this object. */
   readonly organizations: Organization[]
   /** The last 100,000 writes that took effect, oldest first, to compare with what a client reported. */
   readonly writes: EffectiveWrite[]
@@ -49,7 +59,7 @@ export interface SandboxState extends OrganizationState {
   of(organizationId: string): OrganizationState
 }
 
-/** A running local copy of the service, with controls for tests. */
+/** A running local imitation of the service, with controls for tests. */
 export interface Sandbox extends AsyncDisposal {
   /** Base URL, without a trailing slash. */
   readonly url: string
@@ -59,11 +69,13 @@ export interface Sandbox extends AsyncDisposal {
   readonly state: SandboxState
   /** Faults to inject into responses. */
   readonly faults: Faults
-  /** The last 10,000 received requests, oldest first. Fewer are kept if they occupy more than about 32 MiB of memory. */
+  /**
+   * The last 10,000 received requests, oldest first. Fewer are kept if they occupy more than about 32 MiB of memory.
+   */
   readonly requests: readonly RecordedRequest[]
   /**
    * Handles a request in process, with the signature of `fetch`. It does not depend on `this`. The origin of the URL is
-   * ignored. Redirects are not followed: they are returned, or rejected with `redirect: 'error'`.
+   * ignored. A redirect is returned as a response, or rejected with `redirect: 'error'`.
    */
   readonly fetch: PlatformFetch
   /**
@@ -72,33 +84,33 @@ export interface Sandbox extends AsyncDisposal {
    */
   issueToken(options?: TokenOptions): string
   /**
-   * Revokes a token, as an admin does in the dashboard ([specification](docs/service.md#tokens)). Returns whether it was
-   * valid. Throws a `TypeError` if it is not a string.
+   * Revokes a token, as an admin does in the dashboard ([specification](docs/service.md#tokens)). Returns whether it
+   * was valid. Throws a `TypeError` if it is not a string.
    */
   revoke(token: string): boolean
   /**
-   * Revokes every valid token and returns their number. A test of an app can revoke the app's connection with it, without
-   * knowing the token.
+   * Revokes every valid token and returns their number. A test of an app can revoke the app's connection with it,
+   * without knowing the token.
    */
   revokeAll(): number
   /**
-   * Adds a message from the customer of a conversation, as if it had arrived by email. Returns its id. Throws a `TypeError`
-   * if there is no such conversation, or the text is empty.
+   * Adds a message from the customer of a conversation, as if it had arrived by email. Returns its id. Throws a
+   * `TypeError` if there is no such conversation, or the text is empty.
    */
   receiveMessage(conversationId: string, bodyHtml: string): string
   /**
-   * Changes a conversation as a colleague does in the dashboard: no request is recorded, and no write. Throws a `TypeError` for
-   * an invalid field, or if there is no such conversation or team member.
+   * Changes a conversation as a colleague does in the dashboard. `requests` and `state.writes` stay as they are. Throws
+   * a `TypeError` for an invalid field, or for an unknown conversation or team member.
    */
   updateConversation(conversationId: string, changes: ConversationChanges): void
   /**
-   * Removes the conversation, contact, team member, task, segment, message or note with this id, as a colleague does in the
-   * dashboard. Throws a `TypeError` if there is none.
+   * Removes the conversation, contact, team member, task, segment, message or note with this id, as a colleague does in
+   * the dashboard. Throws a `TypeError` if there is none.
    */
   removeItem(id: string): void
   /**
-   * Registers another redirect URI. Throws a `TypeError` unless it is an absolute URL of printable ASCII characters without
-   * a fragment (RFC 6749, 3.1.2).
+   * Registers another redirect URI. It must be an absolute URL of printable ASCII characters. Throws a `TypeError` for
+   * another value, and for a URL with a fragment (RFC 6749, 3.1.2).
    */
   registerRedirectUri(uri: string): void
   /**
@@ -110,8 +122,8 @@ export interface Sandbox extends AsyncDisposal {
   clearRequests(): void
   /**
    * Returns request handlers for msw 2 or later that respond from this sandbox:
-   * `setupServer(...sandbox.handlers())`. They handle requests to `baseUrl`, which defaults to the sandbox's own URL.
-   * Throws an `Error` if msw is not installed, and a `TypeError` if `baseUrl` is not an absolute URL. Pass a type argument
+   * `setupServer(...sandbox.handlers())`. They handle requests to `baseUrl`, which defaults to the sandbox's URL.
+   * Throws an `Error` if msw is missing, and a `TypeError` if `baseUrl` is not an absolute URL. Pass a type argument
    * to name the handlers' type, such as msw's `RequestHandler`.
    */
   handlers<Handler = never>(baseUrl?: string): Handler[]

@@ -1,5 +1,5 @@
-// src/sandbox/console holds the pages at the sandbox's address. They are served only over HTTP, and they are not part of
-// the service: their requests are not recorded, and they have no faults, rate limit and CORS headers.
+// src/sandbox/console holds the pages at the sandbox's address. They are served only over HTTP. Faults,
+// rate limit, CORS headers and the log of requests do not apply to them, because they are an addition to the service.
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -32,7 +32,7 @@ export function createConsole(context: ConsoleContext): Hono {
   const guard = csrf({ origin: (origin) => addresses.isOwnOrigin(origin) })
   app.use(secureHeaders(headers), async (c, next) => {
     c.header('cache-control', 'no-store')
-    // Programs that are not browsers send neither header.
+    // Only browsers send these headers.
     const isBrowser = c.req.header('origin') !== undefined || c.req.header('sec-fetch-site') !== undefined
     return isBrowser ? guard(c, next) : next()
   })
@@ -66,7 +66,7 @@ export function createConsole(context: ConsoleContext): Hono {
   type Result = Record<string, string> | string | undefined
   /** Adds a form. Its handler returns the parameters of the page that show what is wrong, or an address to go to. */
   const form = (path: string, handle: (form: URLSearchParams, c: Context) => Result): void => {
-    // One with a mistake comes back in an address, which has to fit into the headers of a response.
+    // A form with a mistake is sent back in the address of a redirect, which has to fit into the headers of a response.
     app.post(`/_sandbox/${path}`, bodyLimit({ maxSize: 4 * 1024 }), async (c) => {
       if (!/^application\/x-www-form-urlencoded\b/i.test(c.req.header('content-type') ?? '')) {
         return badRequest('The body must be a form.').toResponse()

@@ -54,7 +54,8 @@ function listsOf(view: View, workspace: Workspace) {
     table: Table<Item>,
     turn = false,
   ) => {
-    // The service lists some of them oldest first. What a developer has just created comes first here.
+    // The service lists some of them oldest first. The console lists the newest item first, which a developer looks
+    // for.
     return { name, size: items.size, table: () => tableOf(view, turn ? items.all().reverse() : items.all(), table) }
   }
   const records = { columns: ['Fields'], cells: fieldsOf }

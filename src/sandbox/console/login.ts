@@ -56,7 +56,7 @@ export function createLogins({ service, addresses, fetch }: ConsoleContext) {
   const callbacks: string[] = []
   return { start, finish }
 
-  /** Starts a login and returns the URL of the authorization request, or nothing if the form has no scope. */
+  /** Starts a login and returns the URL of the authorization request. Undefined if the form has no scope. */
   function start(form: URLSearchParams, requestedOrigin: string): string | undefined {
     const scopes = splitScope(form.getAll('scope').join(' '))
     if (scopes.length === 0) return undefined

@@ -7,7 +7,7 @@ import { loginSection } from './login.ts'
 import { requestsSection } from './requests.ts'
 import { actionButton, consoleFrame, copyButton, paginate, personOf, section, timeOf, type View } from './view.ts'
 
-/** Returns the console. What changes is in elements with `data-live`, which the script replaces. */
+/** Returns the page of the console. The script replaces its elements with `data-live` when the data changes. */
 export function consolePage(view: View): Markup {
   const { name } = view.service.settings.app
   const links = ['Requests', 'Connections', 'Data', 'App', 'Tokens', 'Login', 'Faults'].map((title) => {

@@ -50,8 +50,8 @@ const prefix = '/api/oauth/v1'
 const pageSize = 25
 
 /**
- * Returns a page of requests, where the next one starts, and the opened request, which stays when it is on no page. A page
- * starts at a request, so that it stays when more arrive.
+ * Returns a page of requests, where the next one starts, and the opened request, which stays when it is on no page. A
+ * page starts at a request, so that it stays when more arrive.
  */
 function shownRequests({ log, url, service }: View) {
   const { path = '', in: organization = '', errors, request: name } = Object.fromEntries(url.searchParams)
@@ -124,7 +124,7 @@ function lossOf({ request, duration }: LogEntry): string {
   return /drop=mid|stall/.test(request.fault ?? '') ? ', not received as a whole' : ''
 }
 
-/** Returns headers as text. Of a token or password only the start is shown, as elsewhere. */
+/** Returns headers as text. Tokens and passwords are cut to their first characters, as in the rest of the console. */
 function headerText(headers: Readonly<Record<string, string>>): Markup {
   const lines = Object.entries(headers).map(([name, value]) => {
     const isSecret = /^(authorization|cookie|set-cookie)$/.test(name)
@@ -134,7 +134,9 @@ function headerText(headers: Readonly<Record<string, string>>): Markup {
   return html`<pre tabindex="0">${lines.join('\n')}</pre>`
 }
 
-/** Returns a command that sends the request again. The log has no whole token, so it takes that of a variable. */
+/**
+ * Returns a command that sends the request again. Its token is a variable, because the log only has shortened tokens.
+ */
 function curlOf({ url }: View, { request, requestBody }: LogEntry): string {
   const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
   const query = new URLSearchParams()

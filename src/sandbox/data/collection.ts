@@ -99,8 +99,8 @@ function readCursor(list: string, cursor: string): number | undefined {
   return writeCursor(list, sequence) === cursor ? sequence : undefined
 }
 
-// In base64 these bytes are `+/+/`, and all 43 bytes end in `==`: a client that does not encode the cursor in a query
-// always fails here, and not only now and then with the real service.
+// In base64 these bytes are `+/+/`, and all 43 bytes end in `==`. If a client forgets to encode the cursor in a query,
+// it therefore fails with each cursor. With the real service it might fail only now and then.
 const awkwardStart = Buffer.from([0xfb, 0xff, 0xbf])
 
 // A constant, so that a cursor saved by a program is still valid after the sandbox is restarted.

@@ -24,8 +24,9 @@ export interface Fault {
    */
   effect?: boolean
   /**
-   * Lets the request take effect this long after the response, in milliseconds, as a server does that still works after its
-   * gateway has given up. Requires `status` without `effect`, or `drop: 'before-effect'`. Closing the sandbox ends the wait.
+   * Lets the request take effect this long after the response, in milliseconds. It imitates a server that still works
+   * after its gateway has timed out. Requires `status` without `effect`, or `drop: 'before-effect'`. Closing the
+   * sandbox ends the wait.
    */
   lateEffect?: number
   /** Delay between handling the request and sending the response, in milliseconds. */
@@ -34,13 +35,13 @@ export interface Fault {
    * Closes the connection before the request is handled, after it was handled but before the response, after half of
    * the response headers, or after half of the response body. A response without a body is dropped before its headers.
    *
-   * With `'refused'`, `sandbox.fetch` rejects as if nothing listened on the port (`ECONNREFUSED`). A server cannot refuse
-   * a single request on its port, so there it is the same as `'before-effect'`.
+   * With `'refused'`, `sandbox.fetch` rejects as if nothing listened on the port (`ECONNREFUSED`). A server cannot
+   * refuse a single request on its port, so there it is the same as `'before-effect'`.
    */
   drop?: 'before-effect' | 'after-effect' | 'mid-headers' | 'mid-body' | 'refused'
   /**
-   * Called at the moment the connection is closed, before the client notices, for example to kill the process under test.
-   * An error that it throws is reported as an uncaught exception. Requires `drop`.
+   * Called at the moment the connection is closed, before the client notices, for example to kill the process under
+   * test. An error that it throws is reported as an uncaught exception. Requires `drop`.
    */
   onDrop?: () => void
   /** Sends only the first half of the body, as a response that looks complete. */
@@ -48,7 +49,12 @@ export interface Fault {
   /** Sends an HTML page with status 200, as a captive portal might. */
   garbage?: boolean
   /** Sends the body in chunks of `bytes` bytes, `interval` milliseconds apart. */
-  drip?: { bytes: number; interval: number }
+  drip?: {
+    /** Number of bytes in a chunk, at least 1. */
+    bytes: number
+    /** Time between two chunks, in milliseconds. */
+    interval: number
+  }
   /** Sends the headers and the first half of the body, and then nothing until the client gives up. */
   stall?: boolean
 }
@@ -70,12 +76,13 @@ export interface FaultRule extends Fault {
    */
   after?: number
   /**
-   * How likely the fault is to apply to a matching request, from 0 to 1. `times` counts those that it applies to.
+   * Probability that the fault applies to a matching request, from 0 to 1. `times` only counts requests that it applies
+   * to.
    * @default 1
    */
   probability?: number
   /**
-   * Chooses the requests for `probability`. The same seed chooses the same ones of a sequence.
+   * Chooses the requests for `probability`. The same seed chooses the same requests of a sequence.
    * @default 1
    */
   seed?: number
@@ -139,7 +146,7 @@ const ruleShape = {
   seed: z.optional(integer(0, 0xffff_ffff)),
 } satisfies Record<keyof FaultRule, z.ZodMiniType>
 
-/** Throws a `TypeError` unless the fault is valid and has no key of a {@link FaultRule}. */
+/** Throws a `TypeError` if the fault is invalid, or has a key that only a {@link FaultRule} has. */
 export function checkFault(fault: Fault): void {
   readOptions('fault option', faultShape, fault)
 }

@@ -20,7 +20,7 @@ export function injectFaults(faults: FaultList, delays: Delays): MiddlewareHandl
     if (garbage)
       replaceResponse(c, new Response(garbagePage, { headers: { 'content-type': 'text/html; charset=utf-8' } }))
     await delays.wait(latency)
-    // The response was sent, so nobody learns of an error.
+    // The response was sent, so an error cannot be reported.
     if (lateEffect !== undefined) delays.wait(lateEffect).then(next, () => {})
     // In a microtask, an error that the function throws cannot break the response.
     if (onDrop !== undefined) queueMicrotask(onDrop)

@@ -78,8 +78,8 @@ export const authorizeConsent: Operation = {
   },
 }
 
-// The app's id and secret are well known, so any page that a person visits could log in to the sandbox. A program that is
-// not a browser sends no origin.
+// The app's id and secret are well known, so any page that a person visits could log in to the sandbox. Programs other
+// than browsers do not send an origin.
 function checkOrigin(c: Context<AppEnv>, cors: Service['settings']['cors']): void {
   const origin = c.req.header('origin')
   if (origin === undefined || c.env.isOwnOrigin(origin) || isLoopbackOrigin(origin) || allowsOrigin(cors, origin))
@@ -133,8 +133,8 @@ const noStore = { headers: { 'cache-control': 'no-store' } }
 
 /**
  * Returns the response of a function, or a redirect to the location that it returns. A browser receives an
- * `AuthorizationError` as a redirect to the app, and other errors as a page. After a form the status is 303, so that the
- * browser continues with GET.
+ * `AuthorizationError` as a redirect to the app, and other errors as a page. After a form the status is 303, so that
+ * the browser continues with GET.
  */
 function respondInBrowser(
   status: 302 | 303,

@@ -70,7 +70,7 @@ function invalidGrant(description: string): HttpError {
   return new HttpError(400, 'invalid_grant', description)
 }
 
-/** Throws an `HttpError` unless the app authenticated with HTTP Basic or in the form, not both (RFC 6749, 2.3.1). */
+/** Throws an `HttpError` if the app has not authenticated. It can use HTTP Basic or the form (RFC 6749, 2.3.1). */
 function authenticateClient(app: SandboxSettings['app'], request: Request, form: Parameters): void {
   const id = parameter(form, 'client_id')
   const secret = parameter(form, 'client_secret')

@@ -126,7 +126,7 @@ export const conversationOperations = {
   }),
 }
 
-// An app is not the author of any message, so it cannot change one (docs/service.md#messages).
+// Only the author can change a message, and an app cannot be an author (docs/service.md#messages).
 function findOwnMessage(caller: Caller): { conversation: Conversation; message: Message } {
   const conversation = findConversation(caller)
   const message = caller.workspace.messages(conversation.id).get(caller.parameters.message_id ?? '')

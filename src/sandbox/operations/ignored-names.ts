@@ -5,8 +5,8 @@ const mostNames = 20
 const longestName = 100
 
 /**
- * Returns the names of query parameters and of body fields that an operation does not read: up to 20, shortened to 100
- * characters, and never a value.
+ * Returns the names of query parameters and body fields that an operation ignores. Values are left out. Up to 20 names,
+ * shortened to 100 characters.
  *
  * @param parameters the query parameters that it reads
  * @param fields the fields of the body that it reads; `undefined` if it reads any

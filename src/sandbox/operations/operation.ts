@@ -100,8 +100,8 @@ function isComplete({ operation }: RecordedRequest, { pagination }: SandboxSetti
 }
 
 /**
- * Returns a page of a list (docs/service.md#paging). Depending on the option `pagination`, a list other than conversations is
- * complete and without `page_metadata`, as in the reference's samples.
+ * Returns a page of a list (docs/service.md#paging). Depending on the option `pagination`, a list other than
+ * conversations is complete and without `page_metadata`, as in the reference's samples.
  */
 function readList(list: Collection<Item>, request: RecordedRequest, settings: SandboxSettings): object {
   if (isComplete(request, settings)) return { data: list.all() }
@@ -149,7 +149,7 @@ export function authorOf({ person }: Caller): User {
 export const requiredText = mustBe('a non-empty string', z.string().check(z.regex(/\S/)))
 export const requiredEmail = mustBe('an email address', z.string().check(z.regex(/^[^\s@]+@[^\s@]+$/)))
 
-// `null` matches no schema, because no document says that a field can be unset.
+// The schemas reject `null`, because the documents do not say that a field can be unset.
 function readJson<Body>(body: RequestBody, schema: z.ZodMiniType<Body>): Body {
   const object = readJsonObject(body)
   const result = schema.safeParse(object)

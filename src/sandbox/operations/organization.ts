@@ -121,8 +121,8 @@ export const organizationOperations = {
 }
 
 /**
- * Returns operations on tasks or segments. Their scopes show that they exist (docs/service.md#scopes), but the documents
- * have no path and no field: the paths are inferred by analogy, and any JSON object is stored unchanged.
+ * Returns operations on tasks or segments. Their scopes show that they exist (docs/service.md#scopes), but the
+ * documents lack their paths and fields. The paths are inferred by analogy, and any JSON object is stored unchanged.
  */
 function recordOperations(
   noun: 'Task' | 'Segment',
@@ -168,7 +168,7 @@ function recordOperations(
   }
 }
 
-// The documents have no such rule. Without it an organization could lose its owner and never be renamed again.
+// The sandbox adds this rule to the documents. An organization that loses its owner could no longer be renamed.
 function checkNotOwner({ workspace }: Caller, member: Member): void {
   if (member.id === workspace.owner?.id) throw forbidden('The owner of the organization cannot be removed.')
 }

@@ -46,8 +46,8 @@ export function createMswHandlers<Handler>(app: Hono<AppEnv>, baseUrl: string): 
   return [handler as Handler]
 }
 
-// Loads msw without `await`, so that the handlers can be spread into `setupServer`. `require` returns the same modules as
-// `import`: msw 3 has only ES modules, and msw 2 has an export condition for it.
+// Loads msw without `await`, so that the handlers can be spread into `setupServer`. `require` returns the same modules
+// as `import`: msw 3 has only ES modules, and msw 2 has an export condition for it.
 function loadMsw(): typeof import('msw') {
   try {
     return createRequire(import.meta.filename)('msw')
@@ -85,7 +85,7 @@ function abortableResponse(response: Response, signal: AbortSignal): Response {
 
 const socketCause = { code: 'UND_ERR_SOCKET' }
 
-// The message and the cause's code are those of Node's `fetch`, for programs that check them.
+// The message and the code of the cause equal Node's `fetch`, because some programs check them.
 function fetchError(reason: string, cause: object = socketCause, message = 'fetch failed'): TypeError {
   return new TypeError(message, { cause: Object.assign(new Error(reason), cause) })
 }

@@ -16,8 +16,8 @@ export interface RunningServer {
 }
 
 /**
- * Listens for requests to the service and to the console that a function creates for the server's addresses. Rejects with an
- * `Error` that names the cause if it cannot.
+ * Listens for requests to the service and to the console that a function creates for the server's addresses. Rejects
+ * with an `Error` that names the cause if it cannot.
  */
 export async function listen(
   service: Hono<AppEnv>,
@@ -25,8 +25,8 @@ export async function listen(
   { host, port, allowedHosts }: SandboxSettings,
 ): Promise<RunningServer> {
   const server = createServer()
-  // Without this listener Node closes the connection of a CONNECT request without a response. Node no longer knows the
-  // connection, so `closeAllConnections` would leave it open.
+  // By default Node closes the connection of a CONNECT request before a response is sent. Node no longer knows the
+  // connection afterwards, so `closeAllConnections` would leave it open.
   server.on('connect', (_, socket) => {
     socket.on('error', () => socket.destroy())
     const response = 'HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\nconnection: close\r\n\r\n'

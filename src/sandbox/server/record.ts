@@ -7,7 +7,7 @@ import { bearerToken, formType, HttpError, parseBody, parseParameters } from '..
 import { type LogEntry, type OpenRecord, type RequestLog, shortenTokens } from '../request-log.ts'
 import type { Service } from '../service.ts'
 
-/** What a sandbox is made of. */
+/** The parts of a sandbox. */
 export interface AppParts {
   readonly service: Service
   readonly faults: FaultList
@@ -102,7 +102,7 @@ export function readBodies(log: RequestLog): MiddlewareHandler<AppEnv> {
       })
       if (refused) return refused
     } catch {
-      // The upload was aborted, so nobody reads a response.
+      // The client aborted the upload, and does not read a response.
       c.env.drop = 'before-headers'
       return c.body(null)
     }
@@ -114,7 +114,7 @@ const otherLimit = bodyLimit({ maxSize: 1024 * 1024, onError: () => tooLarge('Th
 const formLimit = bodyLimit({ maxSize: 64 * 1024, onError: () => tooLarge('The form is larger than 64 KiB.') })
 
 function tooLarge(description: string): Response {
-  // The rest of the body is not read, so no other request can follow on the connection.
+  // The rest of the body stays unread, so the connection cannot take another request.
   return new HttpError(413, 'content_too_large', description, { connection: 'close' }).toResponse()
 }
 
