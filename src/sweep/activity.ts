@@ -85,7 +85,7 @@ export function watchActivity(current: () => Activity | undefined): () => void {
     },
     // Without `destroy`, which makes promises slow: a connection that was closed is silent.
     before: (id) => owners.get(id)?.proceed(id),
-    // Node 22 tracks them all the same, which takes a sweep twice as long.
+    // Node 22 ignores this option. There, a sweep takes twice as long.
     trackPromises: false,
   }).enable()
   return () => void hook.disable()

@@ -10,12 +10,15 @@ const grace = 300
 const longestWait = 2_000
 /** Timers that may fire, which takes about a second. A simulated day of polling every 10 ms would take minutes. */
 const mostTimers = 20_000
-/** Real milliseconds of one turn that count. It took longer if the job computed, or the process did not get its turn. */
+/**
+ * Real milliseconds of one turn that count. It took longer if the job computed, or the process did not get its turn.
+ */
 const longestTurn = 10
 /** Readings of the time in one turn, after which it creeps, so that a loop that waits for a time ends. */
 const readingsPerTurn = 1_000
 
-// Captured before anything is patched. Fake timers of a test runner change neither named imports nor the uptime.
+// Captured before anything is patched. Named imports and the uptime also stay real under the fake timers of a test
+// runner.
 const uptime = (): number => process.uptime() * 1_000
 
 /** The time of a job. It jumps to the next timer when nothing but timers is left. */
@@ -36,11 +39,11 @@ export class Clock extends SimulatedTime {
   }
 
   /**
-   * Lets time pass until `isOver` returns true. Otherwise returns what it stopped after: a wait for nothing, the longest time, too
-   * many timers, or real input or output that does not end.
+   * Lets time pass until `isOver` returns true. If it stops before, it returns the reason: a wait for nothing, the
+   * longest time, too many timers, or endless real input or output.
    *
    * @param longest simulated time, in milliseconds
-   * @param patience real time to wait when nothing seems to be left, in milliseconds
+   * @param patience real time to wait when all timers and all input and output seem to have ended, in milliseconds
    */
   async drive(isOver: () => boolean, longest: number, patience = grace): Promise<string | undefined> {
     const until = this.now + longest

@@ -28,7 +28,7 @@ export type FaultName =
 
 const hour = 3_600_000
 
-/** What the service does before the process starts again depends on the fault. */
+/** A kill after a write. The faults that use it differ in what the service does before the process starts again. */
 const killedAfterWrite = { fault: { drop: 'after-effect' }, kills: true, onlyWrites: true } as const
 
 /** The faults of a sweep, from the simplest. A sweep injects each into each request that it can strike. */
@@ -96,7 +96,7 @@ export const faults: Readonly<Record<FaultName, SweptFault>> = {
 
 /** A fault of a sweep. */
 export interface SweptFault {
-  /** For a report. */
+  /** The description for a report. */
   readonly text: string
   /**
    * Where it strikes.
@@ -113,7 +113,7 @@ export interface SweptFault {
   readonly pause?: number
   /** Whether it strikes only at requests that write. */
   readonly onlyWrites?: boolean
-  /** What somebody else changes after the request. */
+  /** Changes the data after the request, as a colleague or a customer might. */
   change?(sandbox: Sandbox, item: Item, conversation: SandboxConversation): void
 }
 
@@ -122,7 +122,9 @@ export const faultNames = Object.keys(faults) as readonly FaultName[]
 
 /** A fault and where it strikes: at a request, or before an assignment, counted from 1 within a run. */
 export interface Strike {
+  /** The name of the fault, for example `unavailable`. */
   readonly fault: FaultName
+  /** The number of the request or assignment, from 1. */
   readonly at: number
 }
 
@@ -165,7 +167,9 @@ export function canStrike(name: FaultName, requests: readonly RecordedRequest[],
   return onlyWrites ? itemOf(request.path)?.list === 'conversations' : itemAfter(requests, at) !== undefined
 }
 
-/** Lets somebody else change what a request was about, or what the next request of a run without faults is about. */
+/**
+ * Changes the item that a request was about, as a colleague might. Otherwise the item of the next request that has one.
+ */
 export function changeAfter(
   { fault, at }: Strike,
   sandbox: Sandbox,

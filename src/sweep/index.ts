@@ -1,5 +1,5 @@
 /**
- * Proves that a job survives: runs it once for each of its requests and each fault. For Node only.
+ * Fault tests: runs a job once for each of its requests and each fault. For Node only.
  *
  * @module support-workspace-sdk/sweep
  */
@@ -15,9 +15,10 @@ export type { SweepReport, SweepRun } from './report.ts'
 export type { Verdict, VerdictName } from './verdicts.ts'
 
 /**
- * Runs a job without faults and counts its requests. Then runs it once for each request and each fault, each time in a fresh
- * sandbox with the same data, and repeats it after a failure as a queue would, by the `remedy` of the error. Reports writes
- * that were applied twice or are missing although the job said that it was done, and jobs that are stuck or never end.
+ * Tests a job with faults. It first runs the job without faults and counts its requests. Then it runs the job once for
+ * each request and each fault, each time in a fresh sandbox with the same data. After a failure it repeats the job as a
+ * queue would, by the `remedy` of the error. The report has writes that were applied twice, writes that are missing
+ * although the job said that it was done, and jobs that are stuck or do not end.
  *
  * Time is simulated for the job, so waits take no time. Only Node can do this.
  *
@@ -28,7 +29,8 @@ export type { Verdict, VerdictName } from './verdicts.ts'
  * })
  * report.assert()
  *
- * @throws SupportWorkspaceError if the job sends nothing, fails without a fault, or differs between two runs without one.
+ * @throws SupportWorkspaceError if the job fails before any fault, sends no request, or behaves differently in a second
+ *   run.
  * @throws InvalidArgumentError if an option is invalid.
  * @throws TypeError if an option of `sandbox` is invalid.
  */
@@ -43,16 +45,17 @@ export async function sweepFaults<Context = undefined, Value = unknown, State ex
 }
 
 /**
- * Does the same with a whole program: its exit codes, its files and its database. Starts it once for each request and each
- * fault, and kills it before and in the middle of each of its file writes. Each run has a sandbox over HTTP and a copy of the
- * folder. The exit code says what comes next: 0 is done, 65 `verify`, 70 `fix`, 75 `retry` and 77 `reconnect`. Every other one
- * is a crash, after which the program is started again, four times in all.
+ * Tests a whole program with faults: its exit codes, its files and its database. It starts the program once for each
+ * request and each fault, and kills it before and in the middle of each of its file writes. Each run has a sandbox over
+ * HTTP and a copy of the folder. The exit code decides what happens next: 0 is done, 65 `verify`, 70 `fix`, 75 `retry`
+ * and 77 `reconnect`. Every other code is a crash, after which the program is started again, four times in all.
  *
  * Waits of a Node program take no time. Other programs wait in real time. For Linux and macOS.
  *
  * [A whole program](docs/fault-tests.md#a-whole-program) has an example.
  *
- * @throws SupportWorkspaceError if the program sends or writes nothing, fails without a fault, or differs between two runs.
+ * @throws SupportWorkspaceError if the program fails before any fault, writes neither data nor `outputs`, or behaves
+ *   differently in a second run.
  * @throws InvalidArgumentError if an option is invalid, or the program cannot be started.
  */
 export async function sweepProgram(command: readonly string[], options: ProgramOptions = {}): Promise<SweepReport> {

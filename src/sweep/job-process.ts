@@ -4,7 +4,7 @@ import type { KeyValueStorage } from '../key-value/index.ts'
 // Captured before anything is patched.
 const [realImmediate, realTimeout] = [setImmediate, setTimeout]
 
-/** After so many steps a real turn passes, or a job that repeats without a pause would leave nobody else one. */
+/** After so many steps a real turn passes. Otherwise a job that repeats without a pause would block all other code. */
 const stepsPerTurn = 100
 
 /** The process that runs a job, until it is killed. The service is one that never is. */
@@ -13,12 +13,12 @@ export class JobProcess {
   readonly uncaught: unknown[]
   #steps = 0
 
-  /** @param uncaught gets the errors that nobody handles */
+  /** @param uncaught gets the unhandled errors */
   constructor(uncaught: unknown[]) {
     this.uncaught = uncaught
   }
 
-  /** Kills the process. What its code does from now on reaches nobody. */
+  /** Kills the process. From now on, the actions of its code have no effect. */
   kill(): void {
     this.isEnded = true
   }
@@ -38,7 +38,7 @@ export class JobProcess {
   }
 }
 
-/** Lets promises settle and real events arrive. */
+/** Lets promises resolve and real events arrive. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => realImmediate(() => resolve()))
 }

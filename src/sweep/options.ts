@@ -6,47 +6,48 @@ import type { WebAbortSignal } from '../shared/web-types.ts'
 import type { FaultName } from './faults.ts'
 
 /**
- * A job under test. It is called again after each failure and after each kill, as a queue would call it, with what survives
- * one.
+ * The job to test. As a queue would, the fault test calls it again after a failure or a kill, with the same `state`,
+ * `storage` and `context`.
  */
 export type SweptJob<Context = undefined, Value = unknown, State extends object = Record<string, unknown>> = (
   world: SweepWorld<Context, State>,
 ) => Promise<Value>
 
-/** What a job gets for one run. */
+/** The argument of a job. */
 export interface SweepWorld<Context = undefined, State extends object = Record<string, unknown>> {
   /** A client of the sandbox that acts as a person. After a run that ended with `reconnect` it has a new token. */
   readonly workspace: SupportWorkspace<'self'>
-  /** The sandbox, for jobs that create their own client: pass `sandbox.url`, `sandbox.fetch` and a token of `issueToken`. */
+  /** The sandbox, for jobs that create a client. Pass it `sandbox.url`, `sandbox.fetch` and a token of `issueToken`. */
   readonly sandbox: Sandbox
   /**
-   * A plain object that survives kills. A value is cloned when it is assigned to a property, and what changes inside it later
-   * survives only if it is assigned again. The job is killed before each assignment, and before each `delete`.
+   * A plain object that survives kills. A value is cloned when you assign it to a property. Assign it again after you
+   * change something inside it, because otherwise the change does not survive. The fault test kills the job before each
+   * assignment and each `delete`.
    */
   readonly state: State
-  /** A compare-and-set storage that survives kills. The job is killed before each write to it. */
+  /** A compare-and-set storage that survives kills. The fault test kills the job before each write to it. */
   readonly storage: KeyValueStorage
-  /** What `setup` returned. It survives kills. */
+  /** The result of `setup`. It survives kills. */
   readonly context: Context
 }
 
 /** How the last run of a job ended. */
 export interface SweepOutcome<Context = undefined, Value = unknown> {
   /**
-   * - `done`: the job resolved, and `done` did not object.
-   * - `not-done`: the job resolved, but `done` returned false.
-   * - `verify`, `fix`: the job rejected with an error of this remedy, which a queue does not repeat.
-   * - `gave-up`: the job failed ten times.
-   * - `never-ends`: the job was stopped.
+   * - `done`: The job resolved, and `done` returned true or is not set.
+   * - `not-done`: The job resolved, but `done` returned false.
+   * - `verify`, `fix`: The job rejected with an error of this remedy. A queue does not repeat such a job.
+   * - `gave-up`: The job failed ten times.
+   * - `never-ends`: The job ran too long and was stopped.
    */
   readonly end: SweepEnd
-  /** What the job resolved with. */
+  /** The value that the job resolved with. */
   readonly value: Value | undefined
-  /** What the job rejected with. */
+  /** The error that the job rejected with. */
   readonly error: unknown
   /** The state at the end. */
   readonly state: Readonly<Record<string, unknown>>
-  /** What `setup` returned. */
+  /** The result of `setup`. */
   readonly context: Context
   /** How each run of the job ended, in a few words. */
   readonly attempts: readonly string[]
@@ -57,15 +58,15 @@ export type SweepEnd = 'done' | 'not-done' | 'verify' | 'fix' | 'gave-up' | 'nev
 
 /** Options of `sweepFaults`. */
 export interface SweepOptions<Context = undefined, Value = unknown> {
-  /** Prepares a sandbox before the job first runs in it, and opens what the job uses: files, databases, connections. */
+  /** Prepares a sandbox before the job first runs in it. Open the files, databases and connections of the job here. */
   readonly setup?: ((sandbox: Sandbox) => Context | Promise<Context>) | undefined
   /**
-   * Checks the data after the job has ended. It throws if the data is wrong. What it throws does not count in a run in which
-   * somebody else has changed the data, because the job may have seen what was there before.
+   * Checks the data after the job has ended. Throw an error if the data is wrong. The error is ignored in runs in which
+   * a colleague has changed the data, because the job may have read the data before the change.
    */
   readonly check?: ((sandbox: Sandbox, outcome: SweepOutcome<Context, Value>) => void | Promise<void>) | undefined
   /**
-   * Whether the job has done everything, for a job that resolves although something failed.
+   * Returns whether the job has done everything. For jobs that resolve although something failed.
    *
    * @default a job that resolves is done
    */
@@ -85,7 +86,7 @@ export interface SweepOptions<Context = undefined, Value = unknown> {
    */
   readonly faults?: readonly FaultName[] | undefined
   /**
-   * The numbers of the requests to inject them into, from 1.
+   * The requests to inject faults into, by their number in the run, from 1.
    *
    * @default all
    */
@@ -93,7 +94,7 @@ export interface SweepOptions<Context = undefined, Value = unknown> {
   /** The ids of the runs to repeat, as a report names them, such as `reset-after-effect@3`. Others are left out. */
   readonly only?: readonly string[] | undefined
   /**
-   * With 2, pairs of faults follow the single ones.
+   * Number of faults in one run. With 2, the test injects each fault alone first, and then pairs of faults.
    *
    * @default 1
    */

@@ -8,7 +8,7 @@ import { operationOf } from './writes.ts'
 
 /** One run of a sweep. */
 export interface SweepRun {
-  /** Repeats the run as `only: [id]`. */
+  /** The id of the run, such as `reset-after-effect@3`. Pass `only: [id]` to repeat the run. */
   readonly id: string
   /** The faults, and the request or assignment that each struck, from 1. */
   readonly faults: readonly Strike[]
@@ -18,17 +18,17 @@ export interface SweepRun {
   readonly attempts: readonly string[]
   /** The writes that had been applied when the fault struck. */
   readonly appliedBefore: readonly string[]
-  /** What is wrong. Empty if nothing is. */
+  /** The problems of the run. Empty if the run passed. */
   readonly verdicts: readonly Verdict[]
   /** The last lines that a program has printed. Empty for a job. */
   readonly output: readonly string[]
 }
 
-/** What a sweep found. It prints as a table and a bug report for each cause. */
+/** The result of a fault test. It prints as a table, with a bug report for each cause. */
 export interface SweepReport {
   /** Every run. */
   readonly runs: readonly SweepRun[]
-  /** The failed run to look at first of each cause: at the earliest request, with the simplest fault. */
+  /** One failed run for each cause, at the earliest request and with the simplest fault. Read these first. */
   readonly failures: readonly SweepRun[]
   /** The ids of the operations that a run without faults wrote with, oldest first: `['messages.create']`. */
   readonly writes: readonly string[]
@@ -156,7 +156,7 @@ function describeEnd({ end, attempts }: SweepRun): string {
   return attempts.length > 1 ? 'retried' : 'ok'
 }
 
-/** What a word in a cell means, which looks like a failure and is none. */
+/** The meanings of words in a cell that look like a failure, although the run passed. */
 const explanations: Readonly<Record<string, string>> = {
   'gave-up': 'the fault lasted for every repeat, so it could not be done. That is no failure.',
 }

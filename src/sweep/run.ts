@@ -8,7 +8,7 @@ import type { SweepEnd, SweepOptions, SweepOutcome, SweptJob } from './options.t
 import { Stage, type StageOptions } from './stage.ts'
 import { type Effects, effectsOf, type NamedWrite } from './writes.ts'
 
-/** What a run is made of, apart from its faults. */
+/** The settings of a run, apart from its faults. */
 export interface Plan extends Pick<SweepOptions, 'setup' | 'check' | 'done'>, StageOptions {
   readonly job: SweptJob
   /** Ids of the data that each sandbox starts with. */
@@ -19,7 +19,7 @@ export interface Plan extends Pick<SweepOptions, 'setup' | 'check' | 'done'>, St
 export interface Run extends Effects {
   readonly strikes: readonly Strike[]
   readonly outcome: SweepOutcome<unknown, unknown>
-  /** The requests of the job, without those of `setup` and `check`. */
+  /** The requests of the job. Requests of `setup` and `check` are left out. */
   readonly requests: readonly RecordedRequest[]
   /** Number of places of each kind where a fault can strike, besides requests. */
   readonly counts: Readonly<Record<Exclude<Place, 'request'>, number>>
@@ -29,7 +29,7 @@ export interface Run extends Effects {
   readonly hasMetFault: boolean
   /** What each call of the job rejected with. */
   readonly errors: readonly unknown[]
-  /** Errors that nobody handled. */
+  /** Unhandled errors of the job. */
   readonly uncaught: readonly unknown[]
   /** The tokens and cursors of the run. */
   readonly secrets: readonly string[]
@@ -65,7 +65,7 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
   stage.begin()
   const attempts: string[] = []
   const errors: unknown[] = []
-  // What somebody else has changed meets the job in each call.
+  // A change by a colleague concerns each call of the job.
   const isChanged = strikes.some(({ fault }) => faults[fault].change !== undefined)
   const pauses = strikes.map(({ fault }) => faults[fault].pause ?? 0)
   let accessToken = sandbox.issueToken({ actor: 'self' })

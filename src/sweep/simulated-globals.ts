@@ -13,8 +13,8 @@ let users = 0
 let restore = (): void => {}
 
 /**
- * Gives the code of every scope simulated timers, dates and random numbers. All other code keeps the real ones. Returns a
- * function that takes them back when the last sweep has ended.
+ * Gives the code of every scope simulated timers, dates and random numbers. All other code keeps the real ones. Returns
+ * a function that takes them back when the last sweep has ended.
  */
 export function simulateGlobals(): () => void {
   users += 1
@@ -112,7 +112,7 @@ function clearing(real: (timer?: never) => void) {
   }
 }
 
-/** Immediates are real. Those of a process that has ended do nothing, so that a loop of them ends too. */
+/** Immediates are real. After the end of a process its immediates are skipped, so that a loop of them ends too. */
 function startingImmediate(real: (run: Callback, ...args: unknown[]) => unknown): typeof real {
   return (run, ...args) => {
     const owner = currentScope()?.owner

@@ -12,7 +12,7 @@ export interface Scope {
 /** Only code within a scope lives in simulated time. */
 export const scopes = /* @__PURE__ */ new AsyncLocalStorage<Scope>()
 
-/** A time with timers of its own. What lets it pass is up to its classes. */
+/** A simulated time with its timers. Subclasses let the time pass. */
 export abstract class SimulatedTime {
   readonly start: number
   readonly activity: Activity

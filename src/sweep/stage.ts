@@ -38,13 +38,13 @@ export function createData({ sandbox }: Pick<SweepOptions, 'sandbox'>, now?: () 
 /** A fresh sandbox in simulated time, in which faults strike a job. */
 export class Stage {
   readonly clock: Clock
-  /** Its `fetch` is that of the process: it counts requests. */
+  /** The sandbox of the run. Its `fetch` counts the requests of the process. */
   readonly sandbox: Sandbox
   readonly durable = new Durable(() => this.#count('assignments'))
   readonly counts = { requests: 0, assignments: 0 }
   /** Every token that was issued. */
   readonly tokens: string[] = []
-  /** Errors that nobody handled. */
+  /** Unhandled errors of the job. */
   readonly uncaught: unknown[] = []
   /** Number of writes that had been applied when the first fault struck. */
   writesBefore: number | undefined
@@ -148,7 +148,7 @@ export class Stage {
     if (strike !== undefined) changeAfter(strike, this.sandbox, new URL(url).pathname, this.#options.cleanRequests)
   }
 
-  /** Counts a request or an assignment. Those strikes that the sandbox does not know happen now. */
+  /** Counts a request or an assignment. Strikes that are not faults of the sandbox, such as kills, happen now. */
   #count(kind: 'requests' | 'assignments'): void {
     this.counts[kind] += 1
     for (const strike of this.#strikes) {

@@ -36,7 +36,7 @@ export function singlesOf(run: Run, { faults: chosen, requests }: Selection): St
   return singles.filter(({ fault, at }) => placeOf(fault) !== 'request' || (requests?.includes(at) ?? true))
 }
 
-/** Yields every pair once, in random order: a fault that does no harm by itself, and a later one. */
+/** Yields every pair once, in random order. The first fault alone did no harm, and the second fault comes later. */
 export function* pairsOf(firsts: readonly Run[], selection: Selection, seed: number): Generator<Strike[]> {
   const random = randomFrom(seed)
   function* pairsAfter(first: Run): Generator<Strike[], undefined> {
@@ -59,7 +59,7 @@ function canFollow(first: Strike, second: Strike): boolean {
   return placeOf(first.fault) !== placeOf(second.fault) || second.at > first.at
 }
 
-/** Refuses a selection of which a part strikes nothing in a run without faults. */
+/** Refuses a selection with requests that the job does not send, or with faults that cannot strike its requests. */
 export function checkSelection({ faults: chosen, requests }: Selection, run: Run): void {
   const fault = chosen?.find((name) => placeOf(name) === 'request') ?? 'unavailable'
   for (const at of requests ?? []) if (at > run.requests.length) throw neverStruck('requests', { fault, at }, run)
@@ -68,7 +68,7 @@ export function checkSelection({ faults: chosen, requests }: Selection, run: Run
   }
 }
 
-/** Refuses `only` if a strike did not happen in its run, because the run proved nothing. */
+/** Refuses `only` if its run ended before a strike, because such a run is not evidence. */
 export function checkStruck(run: Run): void {
   const missed = run.strikes.find(({ fault, at }) => !strikesOf(fault, run).some((strike) => strike.at === at))
   if (missed !== undefined) throw neverStruck('only', missed, run)

@@ -3,15 +3,15 @@ import { scopes } from './simulated-time.ts'
 type Listener = (error: unknown, detail: unknown) => void
 
 /**
- * Reports the errors of an event that nobody handled in a scope to its owner. All others go where they went before. Returns
- * a function that ends it.
+ * Reports the unhandled errors of a scope to its owner. Other unhandled errors go to the listeners of the program.
+ * Returns a function that ends the watch.
  */
 export function watchUncaught(event: 'unhandledRejection' | 'uncaughtException'): () => void {
   // Raw, so that one of `once` is still one afterwards, unless it was called.
   const others = new Set(process.rawListeners(event) as (Listener & { listener?: unknown })[])
   const listener: Listener = (error, detail) => {
     const scope = scopes.getStore()
-    // Nobody sees how a process fails that was killed.
+    // Errors after a kill are ignored.
     if (scope?.owner.isEnded) return
     if (scope !== undefined) scope.owner.uncaught.push(error)
     else if (others.size === 0) throw error

@@ -3,15 +3,16 @@ import { faults } from './faults.ts'
 import { describeError, print, type Run } from './run.ts'
 import type { NamedWrite } from './writes.ts'
 
-/** What is wrong after a run. */
+/** A kind of problem after a run. */
 export type VerdictName = 'doubled' | 'lost' | 'extra' | 'stuck' | 'never-ends' | 'unhandled' | 'leaked' | 'check'
 
-/** What is wrong after a run, and where. */
+/** A problem after a run. */
 export interface Verdict {
+  /** The kind of the problem, for example `doubled`. */
   readonly name: VerdictName
-  /** One sentence. */
+  /** One sentence that describes the problem. */
   readonly text: string
-  /** Verdicts with the same name and subject have one cause. */
+  /** The operation or file that has the problem. Verdicts with the same name and subject have one cause. */
   readonly subject: string
 }
 
@@ -20,7 +21,7 @@ export function judge(baseline: Baseline, run: Run): Verdict[] {
   const isDone = run.outcome.end === 'done'
   return [
     ...judgeWrites(baseline, run, isDone),
-    // Time and somebody else may have changed what the lists hold.
+    // After a pause or a change by a colleague, the lists may have other items.
     ...(isDone && !run.strikes.some(({ fault }) => faults[fault].pause ?? faults[fault].change)
       ? judgeOutputs(baseline, run)
       : []),
@@ -42,7 +43,7 @@ function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boole
       verdicts.push({ name, subject: target.split(' ')[0] ?? '', text: `${target} ${what}.` })
     }
     const mayLack = !isDone || expectsLost(sample)
-    // A write that creates nothing need not be sent if its effect is there already.
+    // An update can be left out if its effect is there already.
     const isThere = expected.every((write) => !write.creates && run.contentOf(write) === write.content)
     if (actual.length === 0 && !mayLack && !isThere) {
       report('lost', 'was never applied, although the job said that it was done')
@@ -57,7 +58,7 @@ function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boole
     const [wanted = [], found = []] = isVariable ? [] : contents
     const [missing, left] = [without(wanted, found), without(found, wanted)]
     const surplus = actual.length - expected.length
-    // What has another text than in a clean run stands for what is missing. The same text twice does not.
+    // A write with a new text counts as a replacement of a missing write. A repeated text does not.
     const replaced = left.filter((content) => !wanted.includes(content)).length
     const mayBeAgain = expectsAgain(sample) || (expectsExtra && left.length === replaced)
     if (surplus > 0 && !mayBeAgain) {
@@ -76,7 +77,7 @@ function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boole
   return verdicts
 }
 
-/** What a run may write or leave out because time passed in it, or because somebody else changed the data. */
+/** The differences to a clean run that are allowed, because time passed or a colleague changed the data. */
 interface Expectations {
   /** Whether a write that a clean run makes may be missing. */
   expectsLost(write: NamedWrite): boolean
@@ -92,7 +93,7 @@ function expectationsOf({ strikes, writes }: Run): Expectations {
   const isChanged = names.some((name) => faults[name].change !== undefined)
   const isAnswered = names.includes('message-received')
   const parentOf = ({ place }: NamedWrite): string => place.slice(0, 2).join('/')
-  // What a job has begun with an item, it must end, also if the item is no longer in the list that the job reads.
+  // A job must finish the writes of an item that it has begun, even if the item has left the list that the job reads.
   const begun = new Set(writes.filter(({ creates }) => creates).map(parentOf))
   return {
     expectsLost(write) {
@@ -100,7 +101,7 @@ function expectationsOf({ strikes, writes }: Run): Expectations {
       return isChanged && !(write.creates && write.place.length > 1 && begun.has(parentOf(write)))
     },
     expectsExtra: isLate || isChanged,
-    // The customer has written again, which may want another answer.
+    // The customer has written again, so another answer can be right.
     expectsAgain: ({ place }) => isAnswered && place.length > 1,
   }
 }
@@ -137,7 +138,7 @@ function judgeEnd({ strikes, outcome, hasMetFault, checkError, uncaught }: Run):
   const verdicts: Verdict[] = []
   const { end, error, attempts } = outcome
   const { name: errorName, text: words } = describeError(error)
-  // An error that nobody handled would have ended the process.
+  // An unhandled error would have ended the process.
   if (end === 'never-ends' && uncaught.length === 0) {
     verdicts.push({ name: 'never-ends', subject: '', text: `The job never ended: it ${attempts.at(-1)}.` })
   }
@@ -145,7 +146,7 @@ function judgeEnd({ strikes, outcome, hasMetFault, checkError, uncaught }: Run):
     const text = `The last run met no fault, and yet the job gave up with ${shorten(words)}`
     verdicts.push({ name: 'stuck', subject: errorName, text })
   }
-  // What a job has seen and what the data is now differ if somebody else has changed it meanwhile.
+  // After a change by a colleague, the data differs from the data that the job has read.
   if (checkError !== undefined && !strikes.some(({ fault }) => faults[fault].change)) {
     const { text } = describeError(checkError.thrown)
     verdicts.push({ name: 'check', subject: text.split('\n')[0] ?? '', text: `\`check\` failed: ${text}` })

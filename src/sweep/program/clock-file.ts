@@ -4,7 +4,7 @@ import fs from 'node:fs'
 const { openSync, readSync, writeSync } = fs
 const { hrtime } = process
 
-/** The milliseconds of a clock that all processes of a machine share, and that nobody sets. */
+/** The milliseconds of the monotonic clock, which all processes of a machine share. */
 export function monotonic(): number {
   return Number(hrtime.bigint()) / 1e6
 }
@@ -12,11 +12,12 @@ export function monotonic(): number {
 /**
  * The numbers of a file, in their order:
  *
- * - what to add to the monotonic clock for the simulated time, the seed, and the port of the sandbox;
- * - until when, on the monotonic clock, a process of the program is at work, and its id;
- * - how many Node processes have lived in simulated time, and how many timers have fired;
- * - how many file writes there were, and how many of them that can be cut in the middle; which of them to kill the program at;
- * - the ports of connections whose response stalls.
+ * - The offset between the monotonic clock and the simulated time, the seed, and the port of the sandbox.
+ * - The time on the monotonic clock until which a process of the program works, and its id.
+ * - The number of Node processes in simulated time, and the number of timers that have fired.
+ * - The number of file writes, and of file writes that can be cut in the middle.
+ * - The file write at which to kill the program.
+ * - The ports of connections whose response stalls.
  */
 const names = [
   'offset',

@@ -9,7 +9,9 @@ type Methods = Record<string, Call | undefined>
 // Captured before they are patched.
 const { writeSync, writeFileSync, appendFileSync } = fs
 
-/** Writes the first half of what a call would write. The first argument is a path or a number, the second what to write. */
+/**
+ * Writes the first half of what a call would write. The first argument is a path or a number, the second what to write.
+ */
 const halves = {
   write: (file: unknown, data: unknown) => writeSync(file as number, halfOf(data)),
   writeFile: (file: unknown, data: unknown) => writeFileSync(file as string, halfOf(data)),
@@ -46,7 +48,7 @@ export async function killAtFileWrites(numbers: SharedNumbers): Promise<void> {
   for (const name of [...Object.keys(halves), ...others]) {
     const half = halves[name as keyof typeof halves] as (typeof halves)['write'] | undefined
     const beforePath = (_: unknown, [file, data]: unknown[]): void => {
-      // The output of the program is no file of its own.
+      // The output of the program is not one of its files.
       if (typeof file !== 'number' || file > 2) strike(half && (() => half(file, data)))
     }
     for (const [target, full] of [

@@ -8,7 +8,7 @@ import { killAtFileWrites } from './file-writes.ts'
 import { ProgramClock } from './program-clock.ts'
 
 const { SUPPORT_WORKSPACE_FAULT_TEST: path } = process.env
-// A package manager only starts the program, and writes files of its own.
+// A package manager starts the program, and its file writes do not belong to the program.
 const isManager = /^(npm|npx|pnpm|yarn|corepack)(-cli)?\.[cm]?js$/.test(basename(process.argv[1] ?? ''))
 
 if (path !== undefined && !isManager) {

@@ -53,7 +53,9 @@ function killGroup(id: number): void {
   }
 }
 
-/** @param isThorough whether to tell those that ended, and that nobody has asked for their exit code, from others */
+/**
+ * @param isThorough whether to tell zombies, which have ended but still have their exit code, from running processes
+ */
 function isRunning(id: number, isThorough: boolean): boolean {
   try {
     if (id > 0) process.kill(-id, 0)

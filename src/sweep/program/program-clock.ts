@@ -11,14 +11,17 @@ const silence = 100
 /** Real milliseconds of one turn that count, and for which a process that was at work keeps others from a jump. */
 const longestTurn = 10
 const longestWork = 20
-/** Real milliseconds after which a program without a timer is not expected to go on. */
+/** Real milliseconds after which a program without a timer counts as stuck. */
 const grace = 2_000
 const day = 86_400_000
 
 /** Kinds of activity that another process of the program has, which jumps itself. */
 const ofOthers = /^(PROCESSWRAP|WORKER)$/
 
-/** The time of a program, in one of its processes. It flows, and jumps to the next timer when nothing but timers is left. */
+/**
+ * The time of a program, in one of its processes. It flows, and jumps to the next timer when nothing but timers is
+ * left.
+ */
 export class ProgramClock extends SimulatedTime {
   readonly #numbers: SharedNumbers
   readonly #connections = new WeakMap<Socket, { readonly bytes: number; readonly at: number }>()
@@ -44,7 +47,7 @@ export class ProgramClock extends SimulatedTime {
     return super.add(timer)
   }
 
-  /** A timer keeps the process alive, and the clock without one does not. */
+  /** Schedules the next turn with a real timer, because only a timer keeps the process alive. */
   #schedule(): NodeJS.Timeout {
     const timer = realTimeout(() => this.#turn(), 1)
     return [...this.timers].some((each) => each.hasRef()) ? timer : timer.unref()

@@ -1,7 +1,7 @@
 import type { Sandbox } from '../../sandbox/index.ts'
 import type { SweepEnd, SweepOptions } from '../options.ts'
 
-/** What a run of a program is told. */
+/** The sandbox, the token and the folder of a run of a program. */
 export interface ProgramRun {
   /** Base URL of the sandbox of the run. */
   readonly url: string
@@ -13,6 +13,7 @@ export interface ProgramRun {
 
 /** How a program ended. */
 export interface ProgramOutcome {
+  /** How the last start of the program ended. */
   readonly end: SweepEnd
   /** The folder of the run. */
   readonly folder: string
@@ -22,27 +23,27 @@ export interface ProgramOutcome {
   readonly output: string
 }
 
-/** What an exit code says: the program has done everything, or one of the remedies of an error. */
+/** The meaning of an exit code: the program is done, or the remedy of its error. */
 export type ProgramExit = 'done' | 'verify' | 'fix' | 'retry' | 'reconnect'
 
 /** Options of `sweepProgram`. */
 export interface ProgramOptions extends Pick<SweepOptions, 'sandbox' | 'faults' | 'requests' | 'only' | 'signal'> {
   /**
-   * The environment of the program, besides that of this process.
+   * Returns environment variables for the program, which are added to the variables of this process.
    *
    * @default SUPPORT_WORKSPACE_URL, SUPPORT_WORKSPACE_TOKEN and SUPPORT_WORKSPACE_FOLDER
    */
   readonly env?: ((run: ProgramRun) => Readonly<Record<string, string>>) | undefined
   /**
-   * A folder that is copied for each run: what the program keeps, and what it reads.
+   * Folder with the files that the program reads and writes. Each run gets a copy.
    *
    * @default an empty folder
    */
   readonly folder?: string | undefined
-  /** Files below the folder whose lines are compared with those of a run without faults. */
+  /** Files below the folder. Their lines are compared with the lines after a run without faults. */
   readonly outputs?: readonly string[] | undefined
   /**
-   * What exit codes mean. All others are crashes, after which the program is started again.
+   * The meanings of exit codes. All other codes are crashes, after which the program is started again.
    *
    * @default { 0: 'done', 65: 'verify', 70: 'fix', 75: 'retry', 77: 'reconnect' }
    */
@@ -50,14 +51,14 @@ export interface ProgramOptions extends Pick<SweepOptions, 'sandbox' | 'faults' 
   /**
    * The directory that the program runs in.
    *
-   * @default that of this process
+   * @default the directory of this process
    */
   readonly cwd?: string | undefined
   /** Prepares the sandbox and the folder of a run. */
   readonly setup?: ((sandbox: Sandbox, run: ProgramRun) => void | Promise<void>) | undefined
   /** Checks the data and the folder after the program has ended. It throws if they are wrong. */
   readonly check?: ((sandbox: Sandbox, outcome: ProgramOutcome) => void | Promise<void>) | undefined
-  /** Whether only a few faults are injected, for a test that runs at every change. */
+  /** Whether to inject only a few faults, for a test that runs at every change. */
   readonly quick?: boolean | undefined
   /**
    * Number of runs at the same time.

@@ -15,7 +15,7 @@ import { ProcessGroup } from './process-group.ts'
 import type { ProgramExit, ProgramOptions, ProgramRun } from './program-options.ts'
 import { ProgramService } from './program-service.ts'
 
-/** What a run is made of, apart from its faults. */
+/** The settings of a run, apart from its faults. */
 export interface ProgramPlan extends ProgramOptions {
   readonly command: readonly string[]
   /** Milliseconds since the epoch at which the simulated time starts. */
@@ -39,7 +39,7 @@ const patience = { simulated: 10, real: 2 }
 /** Simulated time until a program is started again, and for late effects at the end, in milliseconds. */
 const [pauseBetween, afterwards] = [10_000, 300_000]
 const shownLines = 5
-/** What Node prints around the message of an error that nobody catches. */
+/** The lines that Node prints around the message of an uncaught error. */
 const aroundMessage = /^\s*(at .*|\^+|Node\.js v.*|)$/
 
 const defaultExits: Readonly<Record<string, ProgramExit>> = {
@@ -54,7 +54,9 @@ const defaultExits: Readonly<Record<string, ProgramExit>> = {
 const file = import.meta.filename.endsWith('.ts') ? 'preload.ts' : 'sweep-preload.js'
 const preload = pathToFileURL(join(dirname(import.meta.filename), file))
 
-/** Runs a program in a fresh sandbox and a copy of its folder, with faults, until it ends as a supervisor would end it. */
+/**
+ * Runs a program in a fresh sandbox and a copy of its folder, with faults, until it ends as a supervisor would end it.
+ */
 export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]): Promise<ProgramResult> {
   const root = await mkdtemp(join(tmpdir(), 'fault-test-'))
   const [folder, shared, printed] = [join(root, 'folder'), join(root, 'shared'), join(root, 'printed')]
@@ -138,7 +140,7 @@ export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]):
   }
 }
 
-/** What is watched while a program runs. */
+/** The values that are watched while a program runs. */
 interface Watched {
   readonly numbers: SharedNumbers
   readonly plan: ProgramPlan

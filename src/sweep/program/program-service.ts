@@ -8,14 +8,14 @@ import { createData } from '../stage.ts'
 import type { SharedNumbers } from './clock-file.ts'
 import type { ProgramOptions } from './program-options.ts'
 
-/** What a service is made of. */
+/** The parts of a service. */
 interface ServiceParts {
   readonly options: Pick<ProgramOptions, 'sandbox'>
   readonly strikes: readonly Strike[]
   readonly numbers: SharedNumbers
   /** The requests of a run without faults. */
   readonly cleanRequests: readonly RecordedRequest[]
-  /** Whether the program cannot wait without taking real time. */
+  /** Whether the waits of the program take real time. */
   readonly isReal: boolean
   /** Kills the program. */
   kill(): Promise<void>
@@ -97,14 +97,14 @@ export class ProgramService {
       outgoing.end()
     } catch {
       if (strike !== undefined && faults[strike.fault].kills) await this.#parts.kill()
-      // What was written is sent before.
+      // The bytes that were written before are still sent.
       incoming.socket.destroySoon()
     } finally {
       if (strike !== undefined) changeAfter(strike, this.sandbox, path, this.#parts.cleanRequests)
     }
   }
 
-  /** Returns what strikes at a request. It is known by its number among those of its kind, because several can be in flight. */
+  /** Returns the strike at a request. Requests are counted by method and path, because several can be in flight. */
   #strikeAt(method: string, path: string): Strike | undefined {
     const { strikes, cleanRequests } = this.#parts
     const isSame = (each: RecordedRequest): boolean => each.method === method && each.path === path

@@ -62,7 +62,7 @@ const quickFaults: readonly FaultName[] = [
   'killed-before-file-write',
 ]
 
-/** What a read does not tell from another fault. */
+/** Faults that look like another fault to a read. */
 const sameForReads: readonly FaultName[] = ['reset-after-effect', 'late-effect', 'killed-after-effect']
 
 /** Runs a program once for each of its requests and each fault, and once for each of its file writes and each kill. */
