@@ -36,6 +36,7 @@ import { Tasks } from './resources/tasks.ts'
 export type ConnectedWorkspace<A extends Actor = Actor> = SupportWorkspace<A> & {
   /** The actor of the token, which `/me` returned. */
   readonly actor: A
+  /** The response of `/me`: app, organization, actor, scopes and user of the token. */
   readonly identity: Me
 }
 

@@ -33,9 +33,9 @@ interface Saved extends Checkpoint {
 }
 
 /**
- * The files of an export and the checkpoint beside them. A page is written in three steps: the rows, an fsync, and a rename that
- * puts the new checkpoint into its place. If the process is killed between two of them, the file has more bytes than its
- * checkpoint counts, and the next run cuts these off.
+ * The files of an export and the checkpoint beside them. A page is written in three steps: the rows, an fsync, and a
+ * rename that puts the new checkpoint into its place. If the process is killed between two of them, the file has more
+ * bytes than its checkpoint counts, and the next run cuts these off.
  */
 export class ExportFiles implements Sink {
   readonly start: Checkpoint
@@ -73,7 +73,7 @@ export class ExportFiles implements Sink {
     }
     const handles: FileHandle[] = []
     try {
-      // A finished export is not looked at: somebody may have edited the file.
+      // The file of a finished export is not checked, because a person may have edited it.
       if (saved?.done) return new ExportFiles(paths, options, platform, saved, handles)
       for (const path of paths) handles.push(await (saved === undefined ? create(path) : open(path, 'r+')))
       for (const [index, handle] of handles.entries()) await check(paths[index] ?? '', handle, saved?.files[index])
@@ -155,7 +155,9 @@ async function readSaved(path: string): Promise<Saved | undefined> {
   throw refused(path, 'is damaged')
 }
 
-/** Creates a file that only the user can read. An empty file may be left over from a run that was killed at this point. */
+/**
+ * Creates a file that only the user can read. An empty file may be left over from a run that was killed at this point.
+ */
 async function create(path: string): Promise<FileHandle> {
   try {
     return await open(path, 'wx+', 0o600)

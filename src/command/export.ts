@@ -194,7 +194,9 @@ function textsOf(rows: readonly Row[], { parts, columns, flags }: Job): string[]
   })
 }
 
-/** Creates the line that shows how far the export is. Lists have no total, so there is no bar. */
+/**
+ * Creates the line that shows the progress of the export. It shows a count, because lists have no total.
+ */
 function createStatus(kind: string, isWanted: boolean, { io, json }: Terminal) {
   const { stderr, env } = io
   const isShown = isWanted && !json && stderr.isTTY === true && env.CI === undefined && env.TERM !== 'dumb'

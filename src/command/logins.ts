@@ -47,8 +47,8 @@ export interface SaveOptions {
 }
 
 /**
- * The logins of the user of this machine, in one SQLite file. The tokens are in connection stores, one for each service, and
- * the register has their names. Two processes can log in and out at the same time.
+ * The logins of the user of this machine, in one SQLite file. The tokens are in connection stores, one for each
+ * service, and the register has their names. Two processes can log in and out at the same time.
  */
 export class Logins {
   readonly file: string
@@ -70,7 +70,7 @@ export class Logins {
     const file = join(folder, 'logins.db')
     for (const path of [file, `${file}-wal`, `${file}-shm`]) repairs.push(...(await checkPrivateFile(path, platform)))
     const logins = new Logins(file, repairs)
-    // Creates the file now, and not after somebody has consented.
+    // Creates the file before the consent, so that a problem with the file is found first.
     await logins.read()
     return logins
   }

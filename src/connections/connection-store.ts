@@ -105,7 +105,7 @@ export class ConnectionStore {
   }
 
   /**
-   * Returns the connection under a key, or undefined if there is none.
+   * Returns the connection under a key. Undefined if the store does not have it.
    *
    * @throws ConnectionStoreError `storage_failed`, `secret_unknown`, `entry_damaged`
    * @throws InvalidArgumentError when `key` is not the key of a connection

@@ -32,13 +32,17 @@ export type ConnectionMetadata = Readonly<Record<string, unknown>>
 
 /** A connection of the app itself. */
 export interface AppConnection extends CommonConnection {
+  /** The token acts as the app. */
   readonly actor: 'app'
+  /** Absent, because the token has no user. */
   readonly user?: undefined
 }
 
 /** A connection on behalf of a person. */
 export interface SelfConnection extends CommonConnection {
+  /** The token acts as a person. */
   readonly actor: 'self'
+  /** The person that the token acts as. */
   readonly user: ConnectionParty
 }
 

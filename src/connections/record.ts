@@ -22,7 +22,7 @@ export interface ConnectionRecord {
 
 /** A record read from the storage. */
 export interface StoredRecord extends ConnectionRecord {
-  /** Whether an older secret than the first sealed it. */
+  /** Whether an older secret than the first encrypted it. */
   readonly outdated: boolean
 }
 
@@ -73,13 +73,13 @@ interface RecordOrigin {
   readonly service: string
 }
 
-/** The start of a record that is not sealed. */
+/** The start of a record that is not encrypted. */
 const plain = 'plain:'
 
 /**
- * Writes and reads records as text: sealed if there is a secret, encoded JSON otherwise. No two texts are the same, so
- * a write can be recognized by its text. A record contains its prefix, service and connection, so a text copied to
- * another place in the storage is rejected there.
+ * Writes and reads records as text: encrypted if there is a secret, encoded JSON otherwise. Each text is unique, so a
+ * write can be recognized by its text. A record contains its prefix, service and connection, so a text that is copied
+ * to another place in the storage is rejected there.
  */
 export class RecordFormat {
   readonly #origin: RecordOrigin
@@ -98,7 +98,7 @@ export class RecordFormat {
 
   async write({ connection, accessToken, login, revocation }: ConnectionRecord): Promise<string> {
     const content = { ...this.#origin, connection, accessToken, login, revocation }
-    // A sealed text has a random initialization vector.
+    // An encrypted text has a random initialization vector.
     if (this.#sealer !== undefined) return this.#sealer.seal(content)
     return `${plain}${encode(JSON.stringify({ nonce: randomId(), ...content }))}`
   }
@@ -106,7 +106,7 @@ export class RecordFormat {
   async read(key: string, text: string): Promise<Found> {
     const isPlain = text.startsWith(plain)
     if (this.#sealer === undefined && !isPlain) {
-      // A sealed text is a compact JWE, which has five parts.
+      // An encrypted text is a compact JWE, which has five parts.
       return text.split('.').length === 5 ? unknownSecret(key) : damagedEntry(key)
     }
     // Anyone who can write to the storage could have put it there.

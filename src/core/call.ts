@@ -13,8 +13,9 @@ export interface WithResponse<Data> {
 /**
  * A promise of the response data. `withResponse()` also returns status, headers and request id.
  *
- * Rejects with a `RequestError`, which has a class for each kind of failure, with an `InvalidArgumentError` if an argument
- * is invalid, or with the reason of an aborted `signal`. The stack of an error leads to the line that awaits the call.
+ * Rejects with a `RequestError`, which has a class for each kind of failure, with an `InvalidArgumentError` if an
+ * argument is invalid, or with the reason of an aborted `signal`. The stack of an error leads to the line that awaits
+ * the call.
  *
  * @example
  * const organization = await workspace.organization.get()
@@ -63,7 +64,7 @@ export class Call<Data> implements Promise<Data> {
     return this.then(undefined, onRejected)
   }
 
-  /** Runs a callback when the call settles, like `finally` of any promise. */
+  /** Runs a callback when the call has ended, like `finally` of any promise. */
   finally(onFinally?: (() => void) | null): Promise<Data> {
     return this.then().finally(onFinally)
   }

@@ -27,10 +27,11 @@ export type Method = (typeof methods)[number]
  */
 export type Envelope = 'item' | 'list' | 'bare' | 'none' | 'any'
 
-/** The description of an endpoint: everything that a call needs. */
+/** The definition of an operation: method, path and everything else that a call needs. */
 export interface Operation {
   /** Name in errors, hooks and drift reports, for example `messages.create`. */
   readonly id: string
+  /** The HTTP method. */
   readonly method: Method
   /** Path below the base URL, with parameters in braces: `/api/oauth/v1/conversations/{conversation_id}/messages`. */
   readonly path: `/${string}`
@@ -38,7 +39,7 @@ export interface Operation {
   readonly scope?: Scope
   /** `self` if the operation requires an `actor=self` token. */
   readonly actor?: 'self'
-  /** How the operation is known. Absent on operations that you define. */
+  /** The evidence for the operation. Absent for operations that you define. */
   readonly evidence?: Evidence
   /**
    * How a successful response is wrapped.

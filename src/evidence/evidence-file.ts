@@ -9,19 +9,23 @@ import {
 import { InvalidArgumentError } from '../shared/errors/index.ts'
 import { isObject, parseObject } from '../shared/json.ts'
 
-/** Observations by name, and below it by what was seen. */
+/** Observations by name and finding. For example, the name `limit.default` and the finding `20`. */
 export type Sightings = Readonly<Record<string, Readonly<Record<string, Observation>>>>
 
-/** What calls to a service have shown: names of the catalogue, counts and days. It has no value, id or text of the service. */
+/**
+ * The observations of calls to a service. It contains only names of the catalogue, counts and days, so it is free of
+ * the values, ids and texts of the service.
+ */
 export interface EvidenceFile {
+  /** The version of the format. */
   readonly version: 1
-  /** By the id of the operation, and below it by status: `{ "contacts.get": { "200": … } }`. */
+  /** Operations by id and status: `{ "contacts.get": { "200": … } }`. */
   readonly operations: Sightings
-  /** By model and field, and below it by JSON type, or `absent`: `{ "conversation.status": { "string": … } }`. */
+  /** Fields by name and JSON type, or `absent`: `{ "conversation.status": { "string": … } }`. */
   readonly fields: Sightings
-  /** How the service behaves, by trait, and below it by what was found: `{ "limit.default": { "20": … } }`. */
+  /** Traits of the service by name and finding: `{ "limit.default": { "20": … } }`. */
   readonly traits: Sightings
-  /** What it would take to find a trait that was not found. */
+  /** Traits that are still open, by name, each with what it takes to find them out. */
   readonly undetermined: Readonly<Record<string, string>>
 }
 
@@ -46,7 +50,7 @@ export const day = /^\d{4}-\d\d-\d\d$/
 /**
  * Returns the evidence in the text of a file.
  *
- * @throws InvalidArgumentError if it is not an evidence file, without quoting it.
+ * @throws InvalidArgumentError if the text is not an evidence file. The message does not quote it.
  */
 export function parseEvidence(text: string): EvidenceFile {
   const file = parseObject(text) ?? {}
@@ -82,8 +86,8 @@ function isObservation(value: unknown): boolean {
 }
 
 /**
- * Merges evidence from several runs: the sum of the calls, the earliest first and the latest last day. A trait that one of them
- * found is no longer undetermined.
+ * Merges evidence from several runs: the sum of the calls, the earliest first and the latest last day. A trait that one
+ * of them found is no longer undetermined.
  */
 export function mergeEvidence(...files: readonly EvidenceFile[]): EvidenceFile {
   const traits = mergeSightings(files.map((file) => file.traits))
@@ -120,14 +124,18 @@ export function sumOf(one: Observation | undefined, { calls, first, last }: Obse
   }
 }
 
-/** Returns what was seen of an operation: calls that succeeded. Of a field: calls that returned it. */
+/**
+ * Sums up the calls that have shown an operation or a field: calls that succeeded, or calls that returned the field.
+ */
 export function observationOf(seen: Readonly<Record<string, Observation>>): Observation | undefined {
   return Object.entries(seen)
     .filter(([what]) => what !== 'absent' && !/^[1345]\d\d$/.test(what))
     .reduce<Observation | undefined>((total, [, each]) => sumOf(total, each), undefined)
 }
 
-/** Returns the field of the catalogue with this name, for example `contact.blocked`, or undefined if no document has it. */
+/**
+ * Returns the field of the catalogue with this name, for example `contact.blocked`, or undefined if no document has it.
+ */
 export function documentedField(name: string): CatalogueField | undefined {
   const [model, field = ''] = name.split('.')
   const { fields } = models[model as ModelName]

@@ -1,4 +1,5 @@
-// What is seen of the service: the notes of one process, the file that they become, and what is made of such files.
+// The observations of the service: the notes of one process, the file with these notes, and the outputs made from
+// files.
 
 export { describeEvidence } from './describe.ts'
 export {

@@ -11,7 +11,7 @@ import { type EvidenceFile, mergeEvidence, plainName, type sections, sumOf } fro
 
 type Section = keyof typeof sections
 
-/** What one process has seen, in memory. */
+/** The observations of one process, in memory. */
 export class Notebook {
   readonly #seen: Record<Section, Record<string, Record<string, Observation>>> = {
     operations: {},
@@ -72,7 +72,10 @@ export class Notebook {
 /** More say nothing new, and would take time from a call. */
 const mostItems = 50
 
-/** Returns each field of the items with its JSON type: `conversation.status string`. Free-form objects are not looked into. */
+/**
+ * Returns each field of the items with its JSON type: `conversation.status string`. Free-form objects are not looked
+ * into.
+ */
 function factsIn(model: ModelName, items: readonly unknown[]): Set<string> {
   const facts = new Set<string>()
   const objects = items.slice(0, mostItems).filter(isObject)

@@ -4,16 +4,35 @@ import { documentedField, type EvidenceFile, observationOf, type Sightings } fro
 
 /** An OpenAPI Overlay 1.0.0, which adds observations to the packaged `openapi.json`. */
 export interface Overlay {
+  /** The version of the OpenAPI Overlay Specification. */
   readonly overlay: '1.0.0'
-  readonly info: { readonly title: string; readonly version: string }
+  /** Title and version of the overlay. */
+  readonly info: {
+    /** For example `Observations of the live service`. */
+    readonly title: string
+    /** The version of this package. */
+    readonly version: string
+  }
+  /** The changes to `openapi.json`, one for each observed operation or field. */
   readonly actions: readonly {
     /** The `x-evidence` object of an operation or a field, as a JSONPath in bracket form (RFC 9535). */
     readonly target: string
-    readonly update: { readonly observed: { readonly calls: number; readonly first: string; readonly last: string } }
+    /** The change to the `x-evidence` object. */
+    readonly update: {
+      /** The observation, as in the catalogue. */
+      readonly observed: {
+        /** Number of calls. */
+        readonly calls: number
+        /** Day of the first call, for example `2026-11-21`. */
+        readonly first: string
+        /** Day of the last call. */
+        readonly last: string
+      }
+    }
   }[]
 }
 
-/** Returns the observations as an Overlay, or undefined if no operation and no field of the catalogue was observed. */
+/** Returns the observations of operations and fields as an Overlay. Undefined if the file has none of them. */
 export function overlayOf({ operations: calls, fields }: EvidenceFile): Overlay | undefined {
   const actions = [...actionsFor(calls, pathOfOperation), ...actionsFor(fields, pathOfField)]
   if (actions.length === 0) return undefined

@@ -7,7 +7,9 @@ import { Notebook } from './notebook.ts'
 
 /** The options of `evidenceRecorder`. */
 export interface EvidenceRecorderOptions {
-  /** Called with everything that was seen so far, each time that a call has shown something new. Its error is ignored. */
+  /**
+   * Called with everything that was seen so far, each time that a call has shown something new. Its error is ignored.
+   */
   readonly onEvidence?: ((evidence: EvidenceFile) => void) | undefined
 }
 
@@ -23,16 +25,16 @@ const mostFacts = 500
 const mostRemembered = 100
 
 /**
- * Returns a middleware that records what the calls of an app show: which operations succeed, which fields are there, whether
- * cursors survive writes. It only reads what passes through it, and keeps up to 500 facts in memory: names, counts and
- * days. Your own operations are left out.
+ * Returns a middleware that records facts about the service from the calls of an app, for example which operations
+ * succeed, which fields are there, and whether cursors survive writes. The middleware reads calls and replies without
+ * changing them. It keeps up to 500 facts in memory, as names, counts and days. Custom operations are left out.
  *
  * @example
  * const recorder = evidenceRecorder({ onEvidence: (evidence) => console.log(describeEvidence(evidence).join('\n')) })
  * const recorded = new SupportWorkspace({ baseUrl, accessToken, middleware: recorder.middleware })
  * await recorded.contacts.list()
  *
- * @throws InvalidArgumentError if an option is misspelled, or `onEvidence` is no function.
+ * @throws InvalidArgumentError if an option is misspelled or has the wrong type.
  */
 export function evidenceRecorder(options: EvidenceRecorderOptions = {}): EvidenceRecorder {
   checkObject('options', options, 'Pass an object with `onEvidence`, or leave it out.')
@@ -58,7 +60,10 @@ export function evidenceRecorder(options: EvidenceRecorderOptions = {}): Evidenc
   }
 }
 
-/** The notes of an app, and what has to be remembered for traits that only a write can show. Ids and cursors stay in memory. */
+/**
+ * The notes of an app, and what has to be remembered for traits that only a write can show. Ids and cursors stay in
+ * memory.
+ */
 class AppNotes {
   readonly notebook: Notebook
   /** The entry of each conversation as it was last listed, and whether a message was sent since. */

@@ -106,7 +106,7 @@ export function failureOf(whose: string, thrown: unknown): [message: string, det
 /** Matches the text of a record, its start, or a long part of it. Drivers quote commands, results and pipelines. */
 const quotedText = /plain(?::|%3A)[\w-]*|[\w-]{60,}/gi
 
-/** Removes the texts of records from a copy of an error and its causes. A text that is not sealed contains a token. */
+/** Removes the texts of records from a copy of an error and its causes. A record in plain text contains a token. */
 function withoutTexts(error: Error): Error {
   for (let part: unknown = error; isError(part); part = part.cause) {
     const hidden = (text: string) => text.replace(quotedText, placeholder)

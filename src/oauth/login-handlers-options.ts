@@ -5,21 +5,23 @@ import type { SealSecret } from '../shared/seal.ts'
 import type { WebRequest, WebResponse } from '../shared/web-types.ts'
 import { checkLoginRequest, type LoginRequest, loginRequestNames } from './start-login.ts'
 
-/** A response, or nothing for the default response of the handler. */
+/** Your `Response`, or undefined for the default response of the handler. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing is allowed here
 export type HandlerResult = WebResponse | void | Promise<WebResponse | void>
 
-/** What `onConnected` receives in addition to the token. */
+/** The second argument of `onConnected`: the callback request and the data of the login. */
 export interface LoginContext<Data = unknown> {
   /** The callback request. */
   readonly request: WebRequest
-  /** The path to continue with. The default path if the login is unknown. */
+  /**
+   * The path to redirect the browser to. The default path if the callback belongs to no login that `start` has begun.
+   */
   readonly returnTo: string
-  /** The `data` passed to `start`. Undefined if there was none, or if the login is unknown. */
+  /** The `data` passed to `start`. Undefined without `data`, or if the callback belongs to no login of `start`. */
   readonly data: Data | undefined
 }
 
-/** What `onError` receives in addition to the error. */
+/** The second argument of `onError`: the callback request, the data of the login and the status of the default page. */
 export interface LoginErrorContext<Data = unknown> extends LoginContext<Data> {
   /**
    * The status of the default page. 403 if access was denied, 502 if the service failed or rejected the app, otherwise
@@ -31,8 +33,9 @@ export interface LoginErrorContext<Data = unknown> extends LoginContext<Data> {
 /** The options of `createLoginHandlers`. */
 export interface LoginHandlersOptions<Data = unknown> extends LoginRequest {
   /**
-   * Seals the login in progress in a cookie. At least 32 characters, for example from `openssl rand -base64 32`, and
-   * the same on every server. For rotation pass several: the first seals, and each of them opens.
+   * Encrypts the cookie of a login in progress. At least 32 characters, for example from `openssl rand -base64 32`, and
+   * the same on every server. To rotate, pass `[newSecret, oldSecret]`. The first secret encrypts, and all of them
+   * decrypt.
    */
   readonly secret: SealSecret
   /**
@@ -82,8 +85,8 @@ export interface LoginStartOptions<Data = unknown> {
   /** Additional query parameters for the authorize URL. They replace all `parameters` of the handlers. */
   readonly parameters?: LoginRequest['parameters']
   /**
-   * A JSON value of your app of at most 1,024 bytes, for example the id of the user who starts the login. It is sealed
-   * in the login's cookie and passed to `onConnected` and `onError`.
+   * A JSON value of your app of at most 1,024 bytes, for example the id of the user who starts the login. The
+   * login's encrypted cookie keeps it, and `onConnected` and `onError` get it.
    */
   readonly data?: Data | undefined
   /** The path that the browser is redirected to after the login. Overrides `return_to` in the start URL. */

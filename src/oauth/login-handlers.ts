@@ -116,7 +116,7 @@ export function createLoginHandlers<Data = unknown>(
   }
 
   /**
-   * Seals a login for its cookie, and makes room for it. Drops the paths that the browser sent if the login does not
+   * Encrypts a login for its cookie, and makes room for it. Drops the paths that the browser sent if the login does not
    * fit otherwise, or if that keeps another login.
    */
   async function seal(name: string, login: SealedLogin, header: string | null) {

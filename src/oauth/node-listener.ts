@@ -5,15 +5,19 @@ import type { WebRequest, WebResponse } from '../shared/web-types.ts'
 
 /** The properties of a `node:http`, `node:http2` or Express request that the adapter reads. */
 export interface NodeRequest {
+  /** The HTTP method. */
   readonly method?: string | undefined
+  /** Path and query of the request. */
   readonly url?: string | undefined
   /** In Express, the URL before a mounted router removed its path. */
   readonly originalUrl?: string | undefined
+  /** The headers, with names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
 }
 
 /** The members of a `node:http`, `node:http2` or Express response that the adapter uses. */
 export interface NodeResponse {
+  /** The HTTP status. The adapter sets it. */
   statusCode: number
   /** Returns the value of a header that is already set. */
   getHeader(name: string): number | string | readonly string[] | undefined

@@ -6,12 +6,12 @@ import { parseScopes, type Scope } from '../shared/scopes.ts'
 import type { AppSettings } from './app-options.ts'
 import { LoginTransaction } from './transaction.ts'
 
-/** What a login requests. */
+/** The scopes and the actor that a login requests. */
 export interface LoginRequest {
   /**
-   * The scopes to request, as a list or separated by spaces. `scopesFor` returns the scopes that operations need, and
-   * `scopesToRequest` of an `InsufficientScopeError` those that a call was missing. A member's role can remove `:write`
-   * scopes ([specification](docs/service.md#actors)).
+   * The scopes to request, as a list or separated by spaces. `scopesFor` returns the scopes that operations need. After
+   * an `InsufficientScopeError`, pass its `scopesToRequest`. A member's role can remove `:write` scopes
+   * ([specification](docs/service.md#actors)).
    */
   readonly scope: readonly (Scope | (string & {}))[] | string
   /**
@@ -33,7 +33,7 @@ export const loginRequestNames = {
 export interface StartedLogin {
   /** The URL of the consent screen. Send the admin's browser there. */
   readonly url: string
-  /** Finishes the login. Keep it until the callback, bound to the browser that you redirect. */
+  /** Pass this to `finishLogin`. Until then, store it in the session of the browser that you redirect. */
   readonly transaction: LoginTransaction
 }
 

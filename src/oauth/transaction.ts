@@ -157,7 +157,10 @@ export function parseTransaction(text: string | null | undefined): LoginTransact
 
 /** The options of `sealTransaction` and `openTransaction`. */
 export interface SealOptions {
-  /** At least 32 characters. For rotation pass several: the first seals, and each of them opens. */
+  /**
+   * Secret of at least 32 characters. To rotate, pass `[newSecret, oldSecret]`. The first encrypts, all of them
+   * decrypt.
+   */
   readonly secret: SealSecret
 }
 
@@ -202,7 +205,7 @@ function transactionSealer(options: SealOptions): Sealer {
   return createSealer(options.secret, purpose)
 }
 
-/** Returns the sealed value, or throws the `LoginError` for the reason that it does not open. */
+/** Returns the decrypted value, or throws the `LoginError` for the reason of the failure. */
 export function openedValue(opened: Opened): unknown {
   if (opened.ok) return opened.value
   throw opened.failure === 'expired' ? expiredTransaction() : invalidTransaction()

@@ -6,16 +6,17 @@ import { askConversations, askEnd, askPages, findOrder } from './lists.ts'
 import { askPath, askPathOfId, type Controls, noSuchId, noSuchPath, shapeOf } from './paths.ts'
 import { Questions } from './questions.ts'
 
-/** What a probe has found. */
+/** The findings of a probe. */
 export interface ProbeFindings {
+  /** The observations, to write to an evidence file. */
   readonly evidence: EvidenceFile
   /** Number of requests that were sent. */
   readonly requests: number
-  /** Why the probe stopped before its end. */
+  /** Why the probe stopped early. Undefined if it asked everything. */
   readonly stopped: string | undefined
 }
 
-/** What only calls of a running app can show, which change something. */
+/** Traits that only a running app can show, because a call has to change data. */
 const ofRecorder: readonly TraitName[] = ['entry.message', 'cursor.stale']
 
 /** Sends the requests of a probe. Never rejects because of what the service does. */

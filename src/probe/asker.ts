@@ -10,7 +10,7 @@ export interface Answer {
   readonly status: number
   /** The body if it is a JSON object. */
   readonly body: JsonObject | undefined
-  /** `data` of the body, as a list. Undefined if the answer is no success or has none. */
+  /** `data` of the body, as a list. Undefined after an error, or if the body has no list. */
   readonly items: readonly JsonObject[] | undefined
   /** `data` of the body, as an object. */
   readonly item: JsonObject | undefined

@@ -16,7 +16,7 @@ const requestIdHeaders = ['x-request-id', 'request-id', 'x-correlation-id', 'x-t
 /** A page that no service knows (RFC 6761, section 6.4). */
 const origin = 'https://probe.invalid'
 
-/** Asks what headers do: those of a repeated GET, with an ETag and with an `Origin`. */
+/** Asks how the service handles headers: it repeats a GET with an ETag and with an `Origin`. */
 export async function askHeaders(questions: Questions): Promise<void> {
   const { find, leave } = questions
   const get = (headers?: Record<string, string>) =>

@@ -24,7 +24,7 @@ export interface ProbeOptions {
 
 const names = { baseUrl: 1, accessToken: 1, confirmed: 1, fetch: 1, allowInsecureHttp: 1, wait: 1 }
 
-/** Returns what a probe does, to show before somebody agrees to it. */
+/** Returns a description of the probe, to show to the person who has to agree to it. */
 export function announceProbe(): string {
   return `The probe sends up to ${mostRequests} GET requests with your token, one after the other, ${pause} ms apart, and asks for up to
 ${largestLimit} entries of a list. One request has no token. Nothing is changed. It stops at the first 429 or 5xx. The file has names,
@@ -32,8 +32,9 @@ counts and days, and no text, id or value of your data.`
 }
 
 /**
- * Asks the service which guesses are right: which inferred paths exist, how long pages are, what cursors, ETags and headers do.
- * Sends up to 40 GET requests, 250 ms apart, and stops at the first 429 or 5xx. What it finds has no data of the service.
+ * Asks the service which guesses are right, for example which inferred paths exist, how long pages are, and what
+ * cursors, ETags and headers do. Sends up to 40 GET requests, 250 ms apart, and stops at the first 429 or 5xx. The
+ * findings contain only names, counts and days, not the data of the organization.
  *
  * @throws InvalidArgumentError if an option is invalid, or `confirmed` is not true.
  */

@@ -1,6 +1,6 @@
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose'
 
-// A separate file, loaded when something is first sealed or opened. Most programs never need it.
+// A separate file, which is loaded when something is first encrypted or decrypted. Most programs do not need it.
 
 /** Encrypts as compact JWE (RFC 7516) with `dir` and `A256GCM`. */
 export function encrypt(plaintext: Uint8Array, kid: string, key: CryptoKey): Promise<string> {

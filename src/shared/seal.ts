@@ -2,15 +2,15 @@ import { toHex } from './bytes.ts'
 import { InvalidArgumentError, SupportWorkspaceError } from './errors/index.ts'
 import { safeCause } from './errors/redact.ts'
 
-/** One secret, or several for rotation: the first seals, and each of them opens. At least 32 characters each. */
+/** One secret, or several to rotate: the first encrypts, and all of them decrypt. Each has at least 32 characters. */
 export type SealSecret = string | readonly string[]
 
-/** Why a sealed text does not open. */
+/** Why an encrypted text cannot be decrypted. */
 export type SealFailure = 'malformed' | 'unknown-key' | 'tampered' | 'expired'
 
-/** The result of opening a sealed text. A failure is returned, because untrusted text often does not open. */
+/** The result of decrypting a text. A failure is returned, because decryption often fails for untrusted text. */
 export type Opened =
-  /** `outdated` is whether another secret than the first sealed it. */
+  /** `outdated` is whether another secret than the first encrypted it. */
   | { readonly ok: true; readonly value: unknown; readonly outdated: boolean }
   | { readonly ok: false; readonly failure: SealFailure }
 
@@ -23,7 +23,7 @@ export interface Sealer {
   open(sealed: string): Promise<Opened>
 }
 
-/** The content of a sealed text. */
+/** The content of an encrypted text. */
 interface Sealed {
   readonly value: unknown
   readonly expiresAt?: number
@@ -35,8 +35,9 @@ interface SealKey {
 }
 
 /**
- * Creates a sealer for one purpose: JWE (RFC 7516) with `dir` and `A256GCM`. Text sealed for one purpose does not open
- * for another: each purpose has separate keys, derived from the secrets by HKDF with SHA-256 (RFC 5869).
+ * Creates a sealer, which encrypts and decrypts texts for one purpose: JWE (RFC 7516) with `dir` and `A256GCM`. Each
+ * purpose has separate keys, derived from the secrets by HKDF with SHA-256 (RFC 5869), so it cannot decrypt the texts
+ * of another.
  *
  * @throws InvalidArgumentError when a secret is shorter than 32 characters
  */

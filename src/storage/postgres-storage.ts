@@ -5,8 +5,14 @@ import { sqlStorage } from './sql-storage.ts'
 
 /** A pool or a client of `pg`. */
 export interface PostgresClient {
-  /** Runs a statement with the values of its parameters. */
-  query(sql: string, values?: string[]): Promise<{ readonly rows: readonly unknown[] }>
+  /** Runs a statement with the values of its parameters, and returns its `rows`. */
+  query(
+    sql: string,
+    values?: string[],
+  ): Promise<{
+    /** The rows as objects, with the names of the columns. */
+    readonly rows: readonly unknown[]
+  }>
 }
 
 /** The options of `postgresStorage`. */
@@ -19,10 +25,10 @@ export interface PostgresStorageOptions {
 }
 
 /**
- * Keeps connections in Postgres, which several machines can share. Works with the pool and the client of `pg`. Creates its
- * table if it does not exist. If your app must not create tables, create it with the SQL of `postgresTable`. Queries must go
- * to the primary server, not to a read replica. Add an `error` listener to a pool: without one, a lost connection ends the
- * process.
+ * Keeps connections in Postgres, which several machines can share. Works with the pool and the client of `pg`. Creates
+ * its table if it does not exist. If your app must not create tables, create it with the SQL of `postgresTable`.
+ * Queries must go to the primary server, not to a read replica. Add an `error` listener to a pool: without one, a lost
+ * connection ends the process.
  *
  * @throws InvalidArgumentError when `table` is not the name of a table
  */

@@ -27,7 +27,7 @@ export const ofResources: readonly Topic[] = [
     resource: 'contacts',
     facts: [
       fact('The chat widget merges its `userData` into `attributes`', guide('Chat widget')),
-      inferred('A contact cannot be deleted: no source mentions such an operation', guide('Scopes')),
+      inferred('There is no operation that deletes a contact, because no source mentions it', guide('Scopes')),
     ],
     unknown: [
       'The values of `source` and `auth_type`',

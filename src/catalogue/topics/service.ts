@@ -41,7 +41,10 @@ support@supportwire.app, the contact in the vendor's introduction. Until you hav
         specification('section 9'),
       ),
       fact('Ids are strings', reference('every endpoint (samples)')),
-      inferred('Any field except an `id` can be null or absent, because the samples do not say', reference('samples')),
+      inferred(
+        'Any field except an `id` might be null or absent. The samples do not say which fields are',
+        reference('samples'),
+      ),
       inferred('A value in a sample, such as the role `admin`, is one of several values', reference('samples')),
     ],
   }),
