@@ -1,3 +1,4 @@
+// The connection store of all organizations, with a check that all processes have the same settings.
 import { createHmac } from 'node:crypto'
 import { ConnectionStore, type ConnectionStoreOptions } from 'support-workspace-sdk/oauth'
 import type { OpenDatabase } from './open-database.ts'
@@ -7,7 +8,7 @@ import type { Database, SettingTable } from './tables.ts'
 /**
  * Opens the connections of all organizations. Give the same store to your login handlers.
  *
- * @throws SettingsError before anything is written, if this process could not read what others have written.
+ * @throws SettingsError before anything is written, if this process could not read the entries of other processes.
  */
 export async function openConnections(
   settings: Pick<Settings, 'baseUrl' | 'storeSecrets'>,
@@ -19,13 +20,13 @@ export async function openConnections(
     baseUrl: settings.baseUrl,
     storage,
     secret: settings.storeSecrets,
-    // A connection whose token was revoked can then be told from one that was removed.
+    // Distinguishes a connection whose token was revoked from a removed connection.
     keepRevoked: true,
     client: { ...client, appInfo: { name: 'fleet-sync' } },
   })
 }
 
-/** Writes down the base URL and what shows the secret in use, or throws if those of another process differ. */
+/** Saves the base URL and the mark of the secret, or throws if another process has saved different values. */
 async function checkSettings(
   database: Database,
   { baseUrl, storeSecrets }: Pick<Settings, 'baseUrl' | 'storeSecrets'>,
@@ -47,7 +48,7 @@ async function checkSettings(
   await check()
 }
 
-/** Encrypts all tokens with the first secret. The others are no longer needed then. */
+/** Encrypts all tokens with the first secret. After that, the other secrets can be dropped. */
 export async function reseal(
   database: Database,
   store: ConnectionStore,
@@ -60,7 +61,7 @@ export async function reseal(
   await others.where('value', '<>', markOf(first)).execute()
 }
 
-/** Returns what shows that two processes have the same secret, and does not reveal it. */
+/** Returns the mark of a secret. Two processes can compare marks without revealing their secrets. */
 function markOf(secret: string): string {
   return createHmac('sha256', secret).update('fleet-sync').digest('base64url')
 }

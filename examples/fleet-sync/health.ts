@@ -1,3 +1,4 @@
+// `/health` of a process, and the server for it and for the page.
 import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { serve } from '@hono/node-server'
@@ -7,16 +8,18 @@ import type { SyncQueue } from './queue.ts'
 import { SettingsError } from './settings.ts'
 import type { Database } from './tables.ts'
 
-/** What a process needs for its work. */
+/** The database and the queue, which a process needs for its work. */
 export interface HealthParts {
   readonly database: Database
   readonly queue: SyncQueue
 }
 
-/** Responds at `/health` with 503 while the database or Redis does not respond. To restart the process would not help. */
+/**
+ * Responds at `/health` with 503 while the database or Redis does not respond. A restart of the process would not help.
+ */
 export function createHealthSite({ database, queue }: HealthParts): Hono {
   return new Hono().get('/health', async (context) => {
-    // BullMQ waits for a Redis that is away.
+    // While Redis is down, BullMQ waits for it, so the answer needs a time limit.
     const responds = (answer: Promise<unknown>) =>
       Promise.race([answer.then(Boolean, () => false), setTimeout(2_000, false, { ref: false })])
     const [isDatabaseUp, isRedisUp] = await Promise.all([

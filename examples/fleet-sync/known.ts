@@ -1,15 +1,16 @@
+// Reads the replica: which items it has, which of them a list lacks, and which conversations to read next.
 import { sql } from 'kysely'
 import type { Claim, Position } from './organizations.ts'
 import { parts } from './replica.ts'
 import type { Database, ItemTable } from './tables.ts'
 
-/** What is known of items, by id. */
+/** The stored hashes of items, by id, and whether the items are deleted. */
 export type Known = Map<string, Pick<ItemTable, 'hash' | 'deleted_at'>>
 
 /** Number of ids, and of unread conversations, that are loaded at a time. */
 const many = 10_000
 export const fewUnread = 50
-/** A conversation whose messages could not be read so often in a row is no longer tried in each sync pass. */
+/** After so many failures in a row, the messages of a conversation are tried only in some sync passes. */
 export const mostFailures = 3
 
 /** Returns the ids that were seen so far in the list that is being read. */
@@ -18,7 +19,7 @@ export async function loadSeen(database: Database, key: string): Promise<string[
   return rows.flatMap(({ ids }) => JSON.parse(ids) as string[])
 }
 
-/** Returns what is known of these items. Those of a page are loaded, because a list may have millions. */
+/** Returns the stored hashes of the items of a page. A whole list can have millions of items. */
 export async function loadKnown(database: Database, key: string, kind: ItemTable['kind'], ids: readonly string[]) {
   const known: Known = new Map()
   const items = database.selectFrom('items').select(['id', 'hash', 'deleted_at']).where('key', '=', key)
@@ -43,8 +44,9 @@ export async function findMissing(database: Database, key: string, list: string,
 }
 
 /**
- * Returns the next conversations whose messages this sync pass has to read, in the order in which it does: those that
- * changed, and of the others, and of those that failed too often, the ones whose turn it is.
+ * Returns the next conversations whose messages this sync pass has to read, by id. They are the conversations that
+ * changed. Unchanged conversations, and conversations that failed too often, are read once in `readAllEvery` sync
+ * passes.
  */
 export async function nextUnread(database: Database, { key, pass }: Claim, at: Position, readAllEvery: number) {
   const hasTurn = sql<boolean>`(place + ${pass}) % ${readAllEvery} = 0`

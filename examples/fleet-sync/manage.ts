@@ -1,4 +1,6 @@
-// npm run manage -- pause KEY | resume KEY | interval KEY SECONDS (0: that of the others) | sync KEY | erase KEY | reseal
+// A command to manage organizations. KEY is the key of a connection, and the interval 0 means the default.
+//
+// npm run manage -- pause KEY | resume KEY | interval KEY SECONDS | sync KEY | erase KEY | reseal
 import { openConnections, reseal } from './connections.ts'
 import { openDatabase } from './open-database.ts'
 import { leave } from './scheduler.ts'

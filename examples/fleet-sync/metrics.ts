@@ -1,3 +1,4 @@
+// The state of each organization, and the metrics for Prometheus.
 import { setTimeout } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { HealthParts } from './health.ts'
@@ -5,13 +6,13 @@ import type { Settings } from './settings.ts'
 import { clock, type ErasedTable, type OrganizationTable } from './tables.ts'
 
 export interface SiteParts extends HealthParts, Pick<Settings, 'interval' | 'host'> {
-  /** How often the scheduler could not do its work, for example because the database was away. */
+  /** How often the scheduler could not do its work, for example because the database was down. */
   readonly failures: () => number
 }
 
 const states = ['ok', 'late', 'paused', 'revoked', 'no token', 'unreadable'] as const
 
-/** What the page and the metrics say of an organization. */
+/** The status of an organization, for the page and the metrics. */
 export interface Status extends OrganizationTable {
   /** Time since its last complete sync pass or, if it has none, since it was added, in milliseconds. */
   readonly lag: number
@@ -21,8 +22,9 @@ export interface Status extends OrganizationTable {
 }
 
 /**
- * An organization is late after two intervals without a complete sync pass: also one that never had one, and one whose last
- * is in the future, because the clock of the database was wrong then or is wrong now.
+ * Returns the status of each organization. An organization is late if its last complete sync pass, or its start, is
+ * more than two intervals ago. If the last sync pass is in the future, the organization is late as well, because the
+ * clock of the database was wrong then or is wrong now.
  */
 export async function statusOf({ database, interval }: SiteParts): Promise<Status[]> {
   const lag = sql<number>`${clock.now(database)} - coalesce(completed_at, added_at)`.as('lag')
@@ -48,7 +50,9 @@ export function needsAttention({ state, skipped }: Status): boolean {
 
 type Family = readonly [name: string, label: string, values: Record<string, number>]
 
-/** What Prometheus reads. While the database is away, only that it is. */
+/**
+ * Returns the text that Prometheus reads. While the database is down, it has only `fleet_database_up` and the failures.
+ */
 export async function metrics(parts: SiteParts): Promise<string> {
   const counted = await familiesOf(parts).catch(() => undefined)
   const families: readonly Family[] = [
@@ -63,7 +67,7 @@ export async function metrics(parts: SiteParts): Promise<string> {
   return `${lines.join('\n')}\n`
 }
 
-/** What the database and Redis count. Counters keep what an erased organization has added to them. */
+/** Returns the counts of the database and Redis. Counters include erased organizations, so that they do not fall. */
 async function familiesOf(parts: SiteParts): Promise<Family[]> {
   const all = await statusOf(parts)
   const counted = [...all, ...(await parts.database.selectFrom('erased').selectAll().execute())]
@@ -78,7 +82,7 @@ async function familiesOf(parts: SiteParts): Promise<Family[]> {
   const quantile = (share: number) => lags[Math.ceil(lags.length * share) - 1] ?? 0
   const count = (state: Status['state']) => all.filter((each) => each.state === state).length
   const sum = (column: keyof ErasedTable) => counted.reduce((total, row) => total + row[column], 0)
-  // Redis may be away, and BullMQ waits for it.
+  // While Redis is down, BullMQ waits for it, so the answer needs a time limit.
   const jobs = await Promise.race([parts.queue.getJobCounts(), setTimeout(1_000, {}, { ref: false })])
   return [
     ['fleet_organizations', 'state', Object.fromEntries(states.map((state) => [state, count(state)]))],

@@ -1,3 +1,4 @@
+// Notes in conversations whose messages are skipped: a write that is sent at most once.
 import { isSupportWorkspaceError, type SupportWorkspace } from 'support-workspace-sdk'
 import { WriteJournal } from 'support-workspace-sdk/journal'
 import { mostFailures } from './known.ts'
@@ -8,9 +9,9 @@ type Parts = Pick<OpenDatabase, 'database' | 'storage'>
 const body_html = '<p>The archive could not read the messages of this conversation.</p>'
 
 /**
- * Adds a note to each conversation whose messages could not be read in three sync passes: once, also if the worker is killed
- * meanwhile. A note that might have been added, and cannot be found, is left to a person: see
- * `journal.list({ state: 'unconfirmed' })`.
+ * Adds a note to each conversation whose messages could not be read in three sync passes. The journal sends each note
+ * at most once, also if the worker is killed meanwhile. A person has to resolve unconfirmed notes, which
+ * `journal.list({ state: 'unconfirmed' })` returns.
  */
 export async function noteSkipped(workspace: SupportWorkspace<'self'>, { database, storage }: Parts, key: string) {
   const journal = new WriteJournal({ workspace, storage })

@@ -1,3 +1,4 @@
+// Opens the database, SQLite or Postgres, with the timeouts that a worker needs.
 import { writeFileSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { Kysely, PostgresDialect, SqliteDialect } from 'kysely'
@@ -10,14 +11,14 @@ import { type Database, migrations, type Tables } from './tables.ts'
 
 export interface OpenDatabase {
   readonly database: Database
-  /** Where the connections and their tokens are: in the same database. */
+  /** The storage of the connections and their tokens, in the same database. */
   readonly storage: KeyValueStorage
   close(): Promise<void>
 }
 
 /**
  * Opens a `postgres://` URL or the path of a SQLite file, and creates the tables if they are missing. Rejects if the
- * database cannot be reached: see `untilItWorks`.
+ * database cannot be reached. Use `untilItWorks` to try again.
  */
 export async function openDatabase(url: string): Promise<OpenDatabase> {
   const opened = /^postgres(ql)?:\/\//.test(url) ? openPostgres(url) : openSqlite(url)
@@ -29,13 +30,13 @@ export async function openDatabase(url: string): Promise<OpenDatabase> {
   throw error
 }
 
-/** Everything that waits for Postgres gives up, so that a job ends even if the connection has gone silent. */
+/** Every wait for Postgres has a time limit, so that a job ends even if the connection has gone silent. */
 const timeouts = {
   connectionTimeoutMillis: 5_000,
   query_timeout: 15_000,
   statement_timeout: 10_000,
   lock_timeout: 5_000,
-  // The transaction of a worker that is stopped must not hold its locks for ever.
+  // Ends the transaction of a stopped worker, which would otherwise keep its locks.
   idle_in_transaction_session_timeout: 10_000,
   keepAlive: true,
 }
@@ -46,7 +47,8 @@ function openPostgres(url: string): OpenDatabase {
   types.setTypeParser(pg.types.builtins.INT8, Number)
   const pool = new pg.Pool({ connectionString: url, types, max: 10, ...timeouts })
   const logError = (error: Error) => log('postgres', { message: error.message })
-  // Without listeners, a lost connection ends the process: the first is for those in the pool, the second for those in use.
+  // Without these listeners, a lost connection ends the process. The first listener is for connections in the pool, the
+  // second for connections in use.
   pool.on('error', logError)
   pool.on('connect', (client) => {
     client.on('error', logError)
@@ -72,7 +74,7 @@ function openSqlite(path: string): OpenDatabase {
     // Only this user may read a new file. SQLite gives the files beside it the same permissions.
     if (path !== ':memory:') writeFileSync(path, '', { flag: 'wx', mode: 0o600 })
   } catch {
-    // It exists, or else SQLite says why it cannot be created.
+    // The file exists, or SQLite reports below why it cannot be created.
   }
   const sqlite = new DatabaseSync(path)
   // A writer waits for the writers of other processes. WAL lets readers go on meanwhile.
@@ -80,7 +82,7 @@ function openSqlite(path: string): OpenDatabase {
   const dialect = new SqliteDialect({
     database: {
       prepare(text) {
-        // SQLite rolls back by itself if the disk is full. To do so again would fail, and hide the first error.
+        // SQLite rolls back automatically if the disk is full. A second rollback would fail, and hide the first error.
         const isRolledBack = text === 'rollback' && !sqlite.isTransaction
         const statement = sqlite.prepare(isRolledBack ? 'SELECT 1' : text)
         const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
@@ -95,7 +97,7 @@ function openSqlite(path: string): OpenDatabase {
     },
   })
   const database = new Kysely<Tables>({ dialect })
-  // A file of its own handle: a write of the store must not become part of a transaction of the replica.
+  // Opens the file a second time, because a write of the store must not become part of a transaction of the replica.
   const storage = sqliteStorage(path)
   return {
     database,
@@ -107,7 +109,10 @@ function openSqlite(path: string): OpenDatabase {
   }
 }
 
-/** Tries until it works, for what a process needs to start. Stops when `signal` aborts, and if a setting is wrong. */
+/**
+ * Repeats a function until it succeeds, for everything that a process needs to start. Stops when `signal` aborts, and
+ * if a setting is wrong.
+ */
 export async function untilItWorks<Value>(name: string, run: () => Promise<Value>, signal: AbortSignal) {
   for (;;) {
     try {

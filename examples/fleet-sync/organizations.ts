@@ -1,20 +1,26 @@
+// The row of an organization: claims of its sync pass, its login and its end.
 import { createHash, randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import type { Checkpoint } from 'support-workspace-sdk'
 import type { Connection } from 'support-workspace-sdk/oauth'
 import { clock, type Database, deleteRows, type OrganizationTable, timeIn } from './tables.ts'
 
-/** Where a sync pass is. */
+/** How far a sync pass has come. */
 export interface Position {
-  /** The list that is being read, or was read last: the messages of this conversation, or '' for the conversations. */
+  /**
+   * The list that is being read, or was read last. The id of a conversation for its messages, or '' for all
+   * conversations.
+   */
   readonly list: string
-  /** Where in that list. */
+  /** The position in the list. */
   readonly checkpoint: Checkpoint
-  /** Items that the list did not have when it was read a moment ago. If it is without them again, they are deleted. */
+  /**
+   * Items that the first reading of the list did not find. If the second reading does not find them, they are deleted.
+   */
   readonly missing?: readonly string[] | undefined
   /** How often in a row the sync pass failed here. */
   readonly tries: number
-  /** What a person should know of this sync pass. */
+  /** A problem of this sync pass, for a person to read. */
   readonly problem?: string | undefined
 }
 
@@ -29,7 +35,7 @@ export interface Claim {
   readonly interval: number | null
 }
 
-/** Another process has taken over the sync pass, or the organization has left. Nothing was written. */
+/** Another process has taken over the sync pass, or the organization has left. The database was not changed. */
 export class LostLeaseError extends Error {}
 
 /** Takes over the sync pass of an organization. Returns undefined if it is unknown, paused, or must connect again. */
@@ -48,10 +54,10 @@ export async function claim(database: Database, key: string): Promise<Claim | un
 }
 
 /**
- * Makes the row of an organization say what the connection store says of its connection: pass what the store has now. A
- * revoked login gets one notice, however many processes see it. Returns whether anything was different.
+ * Copies the state of a connection to the row of its organization. Pass the current entry of the connection store. A
+ * revoked login gets one notice, even if several processes see it. Returns whether the row was changed.
  *
- * If an older state is written by a process that was slow, the next `reconcile` corrects it. So no clocks are compared.
+ * If a slow process writes an older state, the next `reconcile` corrects it. For this reason clocks are not compared.
  */
 export async function mirror(
   database: Database,
@@ -78,7 +84,7 @@ export async function mirror(
         ended_at,
         due_at: now,
         queued_at: null,
-        // Whoever runs a sync pass with the old token stops.
+        // Ends a running sync pass with the old token, because its lease is no longer the newest.
         lease: update('lease', '+', 1),
       }))
       .where('key', '=', key)
@@ -94,7 +100,7 @@ export async function mirror(
   })
 }
 
-/** What the store says of a connection, as the column `ended`. */
+/** Returns the value of the column `ended` for an entry of the connection store. */
 export function endOf(found: Connection | 'unreadable' | undefined): OrganizationTable['ended'] {
   if (found === undefined) return 'no token'
   if (found === 'unreadable') return found
@@ -111,9 +117,12 @@ export async function countFailure(database: Database, key: string, remedy: stri
   await again.execute()
 }
 
-/** Removes everything of an organization from the replica, except what it has counted. Its token is in the connection store. */
+/**
+ * Removes an organization from the replica. Its counts stay. Its token is in the connection store, which `leave`
+ * changes.
+ */
 export async function erase(database: Database, key: string): Promise<void> {
-  // Whoever runs a sync pass stops, and nobody starts one.
+  // Ends a running sync pass, and prevents a new one.
   const stop = database.updateTable('organizations').set((update) => ({ paused: 1, lease: update('lease', '+', 1) }))
   await stop.where('key', '=', key).execute()
   for (const table of ['items', 'changes'] as const) await deleteRows(database, table, sql`key = ${key}`)
@@ -130,20 +139,20 @@ export async function erase(database: Database, key: string): Promise<void> {
 }
 
 /**
- * The time when the next sync pass is due, as an expression of SQL. Each organization has its own place in the interval, so
- * that they do not all start at once.
+ * The time when the next sync pass is due, as an expression of SQL. Each organization has its own place in the
+ * interval, so that they do not all start at once.
  */
 export function nextDue(database: Database, key: string, interval: number): RawBuilder<number> {
   const wait = sql<number>`${interval} - (${clock.now(database)} - ${placeOf(key)}) % ${interval}`
   return timeIn(database, wait)
 }
 
-/** Returns a number that is the same for the same text, and evenly spread for different ones. */
+/** Returns a number for a text. The same text has the same number, and different texts are evenly spread. */
 export function placeOf(text: string): number {
   return createHash('sha256').update(text).digest().readUInt32BE()
 }
 
-/** Replaces what Postgres cannot store (NUL) and what UTF-8 cannot encode (half of a surrogate pair). */
+/** Replaces NUL, which Postgres rejects, and half of a surrogate pair, which UTF-8 cannot encode. */
 export function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD')
 }

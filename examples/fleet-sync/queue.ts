@@ -1,14 +1,17 @@
+// The queue of sync jobs in Redis.
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { log } from './log.ts'
 
 export const queueName = 'fleet-sync'
 
-/** A job runs a slice of an organization's sync pass. Redis holds nothing else, and nothing that is not in the database. */
+/**
+ * A job runs a slice of an organization's sync pass. Redis holds only jobs, which can be restored from the database.
+ */
 export interface SyncJob {
   /** The key of the organization's connection. */
   readonly key: string
-  /** How many more of its slices go before those of other organizations. */
+  /** Number of further slices that run before the slices of other organizations. */
   readonly first: number
 }
 
@@ -16,8 +19,8 @@ export type SyncQueue = Queue<SyncJob, string>
 
 /** Connects to Redis in the way that BullMQ needs. */
 export function connectToRedis(redisUrl: string): Redis {
-  // BullMQ waits for jobs without a limit, and repeats a command until Redis is back. A connection that has gone silent is
-  // replaced, after more than the 10 seconds that BullMQ lets Redis wait for a job.
+  // BullMQ waits for jobs without a limit, and repeats a command until Redis is back. A connection that has gone silent
+  // is replaced, after more than the 10 seconds that BullMQ lets Redis wait for a job.
   const redis = new Redis(redisUrl, { maxRetriesPerRequest: null, socketTimeout: 15_000 })
   redis.on('error', (error) => log('redis', { message: error.message }))
   return redis
@@ -29,7 +32,7 @@ export function openQueue(connection: Redis): SyncQueue {
   return queue
 }
 
-/** Adds jobs to the back of the queue. An organization that has a job already gets no other. */
+/** Adds jobs to the back of the queue. Organizations that have a job already are skipped. */
 export async function addJobs(queue: SyncQueue, jobs: readonly SyncJob[]): Promise<void> {
   await queue.addBulk(
     jobs.map((data) => ({

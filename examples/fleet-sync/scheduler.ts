@@ -1,3 +1,4 @@
+// Adds jobs for organizations that are due, copies logins and revocations to the database, and erases old data.
 import { setTimeout } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { type ConnectionStore, ConnectionStoreError } from 'support-workspace-sdk/oauth'
@@ -17,15 +18,15 @@ export interface SchedulerParts extends StoreParts, Pick<Settings, 'interval' | 
   readonly queue: SyncQueue
 }
 
-/** An organization whose job was added so long ago may have lost it, with a Redis that kept nothing. In milliseconds. */
+/** After this time, in milliseconds, the scheduler checks whether Redis has lost the job of an organization. */
 const patience = 20_000
 const most = 500
-/** So many slices of a first sync go before the sync passes of others. */
+/** Number of slices of a first sync that run before the sync passes of other organizations. */
 const firstSlices = 6
-/** So many organizations may lose their tokens in a minute. */
+/** If more organizations than this lose their tokens within a minute, the scheduler suspects the database. */
 const few = 5
 
-/** Adds jobs until `signal` aborts. Several processes can run this. Nothing that fails ends it. */
+/** Adds jobs until `signal` aborts. Several processes can run this. It logs failures and continues. */
 export async function runScheduler(parts: SchedulerParts, signal: AbortSignal, onFailure: () => void) {
   const every = (milliseconds: number, name: string, run: () => Promise<unknown>) => async () => {
     while (!signal.aborted) {
@@ -45,10 +46,10 @@ export async function runScheduler(parts: SchedulerParts, signal: AbortSignal, o
   await Promise.all(loops.map((loop) => loop()))
 }
 
-/** Adds a job for each organization that is due. Returns how many, and how many had lost their job. */
+/** Adds a job for each organization that is due. Returns the number of jobs, and how many of them had been lost. */
 export async function schedule({ database, queue, interval }: Omit<SchedulerParts, 'store' | 'retention'>) {
   const now = clock.now(database)
-  // Nothing is due so late. The clock of the database was wrong, and somebody has set it right.
+  // A later due time means that the clock of the database was wrong and has been corrected.
   const never = timeIn(database, sql`coalesce(interval, ${interval}) + ${longestWait}`)
   const due = database
     .selectFrom('organizations')
@@ -84,9 +85,9 @@ export async function schedule({ database, queue, interval }: Omit<SchedulerPart
 }
 
 /**
- * Compares all connections with the rows of the organizations, and writes only what differs: logins, revocations, tokens
- * without a row and rows without a token. If more than a few organizations have lost their token, the storage itself may be
- * the wrong one: they are `doubtful` first, and stopped the next time.
+ * Compares all connections with the rows of the organizations. Writes the differences, which are logins, revocations,
+ * tokens that lack a row, and rows that lack a token. If more than a few organizations have lost their token, the process might use
+ * the wrong storage. These organizations are `doubtful` first, and are stopped in the next comparison.
  */
 export async function reconcile({ database, store }: StoreParts, doubtful = new Set<string>()): Promise<number> {
   const rows = await database.selectFrom('organizations').select(['key', 'login', 'ended']).execute()
@@ -107,13 +108,13 @@ export async function reconcile({ database, store }: StoreParts, doubtful = new 
   if (unsure.size > 0) log('doubtful', { count: unsure.size, message: 'Their tokens are gone. Look at the database.' })
   let changed = 0
   for (const [key] of different) {
-    // Asks the store again, because the list is older than the rows of a login in the meantime.
+    // Asks the store again, because there may have been a login since the list was read.
     if (!unsure.has(key) && (await mirrorOne(database, store, key))) changed += 1
   }
   return changed
 }
 
-/** Makes the row of an organization say what the store says now. Call it after each login. */
+/** Copies the current state of a connection to the row of its organization. Call it after each login. */
 export async function mirrorOne(database: Database, store: ConnectionStore, key: string): Promise<boolean> {
   const found = await store.get(key).catch((error) => {
     if (error instanceof ConnectionStoreError && error.reason !== 'storage_failed') return 'unreadable' as const
@@ -124,7 +125,9 @@ export async function mirrorOne(database: Database, store: ConnectionStore, key:
   return isChanged
 }
 
-/** Erases what has been kept for long enough: changes, what the service has deleted, and organizations that have left. */
+/**
+ * Erases old changes, items that the service has deleted, and organizations that have left, after the retention time.
+ */
 export async function prune({ database, store, retention }: Omit<SchedulerParts, 'queue' | 'interval'>) {
   const before = timeIn(database, -retention)
   const left = database.selectFrom('organizations').select('key').where('ended_at', '<', before)
@@ -134,7 +137,9 @@ export async function prune({ database, store, retention }: Omit<SchedulerParts,
   await deleteRows(database, 'items', sql`deleted_at < ${before} AND stale = 0`)
 }
 
-/** Erases an organization: its token first, so that nothing adds it again. */
+/**
+ * Erases an organization. Its token is removed first, because otherwise `reconcile` would add the organization again.
+ */
 export async function leave(database: Database, store: ConnectionStore, key: string): Promise<void> {
   await store.remove(key)
   await erase(database, key)

@@ -1,13 +1,15 @@
-/** What every process reads from the environment. */
+// The settings of all processes, from environment variables.
+
+/** The settings that every process reads from the environment. */
 export interface Settings {
   readonly baseUrl: string
   /** A `redis://` URL, or the path of a Unix socket. */
   readonly redisUrl: string
   /** A `postgres://` URL, or the path of a SQLite file. */
   readonly databaseUrl: string
-  /** Encrypt the stored tokens: the first those that are written, and each of them decrypts. At least 32 characters. */
+  /** Secrets for the stored tokens, of at least 32 characters. The first secret encrypts, and all of them decrypt. */
   readonly storeSecrets: readonly [string, ...string[]]
-  /** Time between two sync passes of an organization that has no interval of its own, in milliseconds. */
+  /** Default time between two sync passes of an organization, in milliseconds. */
   readonly interval: number
   /** Longest time that a job keeps its slot, in milliseconds. Then it goes to the back of the queue. */
   readonly slice: number
@@ -21,10 +23,10 @@ export interface Settings {
   readonly addNotes: boolean
   /** Number of worker processes that the supervisor keeps running. */
   readonly workers: number
-  /** Address of this machine at which the page is served. It asks nobody for a password. */
+  /** Address of this machine at which the page is served. The page does not ask for a password. */
   readonly host: string
   readonly port: number
-  /** Port at which a worker process on its own serves `/health`. */
+  /** Port at which a worker process without `start.ts` serves `/health`. */
   readonly healthPort: number | undefined
 }
 

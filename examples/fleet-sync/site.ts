@@ -1,3 +1,4 @@
+// The page for operators, the metrics and `/health`.
 import { Hono } from 'hono'
 import { html } from 'hono/html'
 import { secureHeaders } from 'hono/secure-headers'
@@ -5,10 +6,10 @@ import { createHealthSite } from './health.ts'
 import { messageOf } from './log.ts'
 import { metrics, needsAttention, type SiteParts, type Status, statusOf } from './metrics.ts'
 
-/** An address, which no attacker can make a name of. */
+/** An IP address, which a DNS entry of an attacker cannot replace. */
 const address = /^(localhost|\[.*\]|\d+(\.\d+){3})$/
 
-/** The organizations at `/`, Prometheus metrics at `/metrics`, and `/health`. All of it can only be read. */
+/** Serves the organizations at `/`, Prometheus metrics at `/metrics`, and `/health`. The site is read-only. */
 export function createSite(parts: SiteParts): Hono {
   const site = new Hono()
   site.route('/', createHealthSite(parts))
@@ -26,7 +27,7 @@ export function createSite(parts: SiteParts): Hono {
   return site
 }
 
-/** The most rows of the page. What needs attention comes first, the oldest on top. */
+/** Maximum number of rows of the page. Organizations that need attention come first, the longest waiting on top. */
 const most = 200
 
 async function page(parts: SiteParts) {

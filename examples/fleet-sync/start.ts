@@ -1,16 +1,16 @@
 /**
  * Keeps a replica of the conversations and messages of many organizations, with several worker processes.
  *
- *   npm start      with a local service of 20 organizations
+ *   npm start      starts it with a sandbox of 20 organizations, and prints the URL of the page
  *
- * It needs a Redis: the one at REDIS_URL, or an installed redis-server, which it starts. To use the real service, set:
+ * It needs the Redis at REDIS_URL, or an installed redis-server, which it starts. To use the real service, set:
  *
  *   BASE_URL        base URL of the service, for example https://api.supportwire.app
  *   STORE_SECRET    at least 32 characters, for example from `openssl rand -base64 32`
  *   DATABASE_URL    a postgres:// URL, or the path of a SQLite file
- *   ACCESS_TOKENS   tokens to connect, separated by spaces. In your app, the login saves them: see README.md.
+ *   ACCESS_TOKENS   tokens to connect, separated by spaces. In your app, the login saves them (README.md).
  *
- * Optional: WORKERS (2 processes), HOST (127.0.0.1), PORT (3000), and those of settings.ts.
+ * Optional: WORKERS (2 processes), HOST (127.0.0.1), PORT (3000), and the other variables of settings.ts.
  */
 import { fork, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -30,7 +30,7 @@ import { readSettings } from './settings.ts'
 import { createSite } from './site.ts'
 
 const accessTokens = (process.env.ACCESS_TOKENS ?? '').split(' ').filter((token) => token !== '')
-// Workers read the tokens from the store, and share no port.
+// Workers read the tokens from the store, and must not use the same port.
 delete process.env.ACCESS_TOKENS
 delete process.env.HEALTH_PORT
 const folder = mkdtempSync(join(tmpdir(), 'fleet-sync-'))
@@ -40,7 +40,7 @@ const { signal } = shutdown
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => shutdown.abort(new Error(name)))
 
 await run().catch((error) => {
-  // Ctrl-C while it waits for what it needs is no mistake.
+  // Ctrl-C during the start is not an error.
   if (signal.aborted) return
   log('ended', { message: messageOf(error) })
   process.exitCode = 1
@@ -68,7 +68,7 @@ async function run(): Promise<void> {
 
   await Promise.all(workers)
   site.close()
-  // The scheduler may be waiting for a Redis that is away. What it did not add, it adds next time.
+  // The scheduler may be waiting for Redis. It adds the remaining jobs at the next start.
   redis.disconnect()
   await close()
 }
@@ -87,7 +87,7 @@ async function superviseWorker(): Promise<void> {
   }
 }
 
-/** Starts a Redis that keeps nothing: everything in it can be built again from the database. */
+/** Starts a Redis without persistence, because its jobs can be restored from the database. */
 function startRedis(folder: string): string {
   const path = join(folder, 'redis.sock')
   const options = ['--port', '0', '--unixsocket', path, '--save', '', '--dir', folder]
@@ -101,7 +101,7 @@ function startRedis(folder: string): string {
   return path
 }
 
-/** Starts a local service whose organizations are connected. It has new tokens each time, so nothing outlives it. */
+/** Starts a sandbox and connects its organizations. Its tokens are new at each start, so the data is not kept. */
 async function startService(): Promise<void> {
   const { startSandbox } = await import('support-workspace-sdk/sandbox')
   const { url, state, issueToken } = await startSandbox({ organizations: 20 })

@@ -1,3 +1,4 @@
+// Runs a slice of an organization's sync pass: a function of a client and a database, which does not know the queue.
 import {
   type Checkpoint,
   isSupportWorkspaceError,
@@ -24,20 +25,24 @@ export interface SyncOptions extends Partial<Pick<Settings, 'interval' | 'slice'
   readonly traffic?: { requests: number; refused: number }
 }
 
-/** `done`: the sync pass is complete. `more`: it goes on with the next call. `gone`: there is nothing to sync. */
+/**
+ * `done` if the sync pass is complete, `more` if the next call continues it, `gone` if the organization has left or is
+ * paused.
+ */
 export type SyncResult = 'done' | 'more' | 'gone'
 
 const limit = 100
 const start: Checkpoint = { cursor: null, done: false }
 const end: Checkpoint = { cursor: null, done: true }
-/** The longest wait, in milliseconds: a mistake in a `Retry-After` could stop an organization for years. */
+/** The longest wait, in milliseconds. Otherwise a wrong `Retry-After` could stop an organization for years. */
 export const longestWait = 3_600_000
-/** The longest id, in UTF-16 code units. A longer one might fit neither a URL nor an index of Postgres. */
+/** The longest id, in UTF-16 code units. Longer ids might be too long for a URL or an index of Postgres. */
 const longestId = 200
 
 /**
- * Runs the next slice of an organization's sync pass: the list of conversations, then the messages of those that changed. What a
- * response changes is stored together with the position after it, so whoever continues loses and doubles nothing.
+ * Runs the next slice of an organization's sync pass. A sync pass reads the list of conversations, and then the
+ * messages of the conversations that changed. The changes of a response are saved in one transaction with the position
+ * after it, so another process can continue without missing or repeating a change.
  *
  * After an error of the SDK, the organization is due again at a suitable time. After any other error, such as a lost
  * database, call this again.
@@ -68,8 +73,9 @@ class SyncPass {
   #position: Position
   /** The ids that this slice has seen in the list that is being read. */
   #seen = new Set<string>()
-  /** Those of them that are not saved yet, and whether others are: of now, or of earlier slices. */
+  /** The ids of `#seen` that are not saved yet. */
   #unsaved: string[] = []
+  /** Whether the database has ids of the list, from this slice or an earlier one. */
   #hasSaved = false
   constructor(options: SyncOptions, claimed: Claim) {
     this.#options = options
@@ -119,8 +125,8 @@ class SyncPass {
   }
 
   /**
-   * Reads the messages of a conversation. If that fails while the service works otherwise, the conversation is put aside for
-   * the next sync pass, and the others go on.
+   * Reads the messages of a conversation. If this fails although the service responds to other calls, the conversation
+   * is put aside for the next sync pass, and the sync pass continues with the others.
    */
   async #readOrPutAside(id: string, isStale: boolean): Promise<void> {
     try {
@@ -139,8 +145,8 @@ class SyncPass {
   }
 
   /**
-   * Reads the rest of a list. What it does not contain is looked for in a second reading, because a list that changes while
-   * it is read page by page can skip an item. What neither contains is deleted.
+   * Reads the rest of a list. If stored items are missing in it, it is read a second time, because a list that changes
+   * during the reading can skip an item. Items that are missing in both readings are deleted.
    */
   async #read(list: string, read?: Step['read']): Promise<void> {
     const { database, key } = this.#options
@@ -166,7 +172,7 @@ class SyncPass {
 
   async *#pagesOf(list: string) {
     const { workspace, signal } = this.#options
-    // A saved cursor may have expired. The list then starts over, and what was seen before counts.
+    // A saved cursor may have expired. The list then starts again, and the ids that were seen before still count.
     const options = {
       resumeFrom: this.#position.checkpoint,
       onRejectedCursor: 'restart',
@@ -183,7 +189,7 @@ class SyncPass {
     }
   }
 
-  /** Returns what is new or different on a page. What cannot be stored is skipped, and the organization's row says so. */
+  /** Returns the new and changed items of a page. Skips items that cannot be stored, and notes them in `problem`. */
   #differences(data: readonly object[], known: Known): NewItem[] {
     const items = new Map<string, NewItem>()
     for (const item of data) {
@@ -237,7 +243,7 @@ class SyncPass {
   }
 }
 
-/** Returns the id of an item, or nothing: the service may send something else than its documents say. */
+/** Returns the id of an item as an array. Empty if the id cannot be stored. */
 function usableId(item: unknown): string[] {
   const id = (item as { readonly id?: unknown } | null)?.id
   if (typeof id !== 'string' || id === '' || id.length > longestId || id === '.' || id === '..') return []

@@ -1,7 +1,10 @@
+// The tables of the database, and its clock.
 import { type Kysely, PostgresAdapter, type RawBuilder, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
-/** The replica of every organization and its sync. Times are milliseconds since the Unix epoch, on the database's clock. */
+/**
+ * The replica of every organization and its sync. Times are milliseconds since the Unix epoch, on the database's clock.
+ */
 export interface Tables {
   organizations: OrganizationTable
   items: ItemTable
@@ -16,9 +19,9 @@ export interface Tables {
 export type Database = Kysely<Tables>
 
 /**
- * The time as an expression of SQL. Times are written and compared only in the database, because the clocks of machines
- * differ: between processes travel durations. `now()` of Postgres would stand still in a transaction. The SELECT lets each
- * statement ask once, and so use an index. Tests replace `now`.
+ * The time as an expression of SQL. The database writes and compares all times, because the clocks of machines differ.
+ * Processes only exchange durations. `clock_timestamp()` is used because `now()` of Postgres stands still in a
+ * transaction. With the SELECT, a statement evaluates the time once and can use an index. Tests replace `now`.
  */
 export const clock = {
   now: (database: Database): RawBuilder<number> =>
@@ -27,7 +30,7 @@ export const clock = {
       : sql`(SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER))`,
 }
 
-/** The time in so many milliseconds, or so many milliseconds ago, as an expression of SQL. */
+/** The time after a number of milliseconds, as an expression of SQL. A negative number gives a time in the past. */
 export function timeIn(database: Database, milliseconds: number | RawBuilder<number>): RawBuilder<number> {
   return sql`(${clock.now(database)} + ${typeof milliseconds === 'number' ? Math.round(milliseconds) : milliseconds})`
 }
@@ -42,7 +45,7 @@ export interface OrganizationTable {
   name: string
   /** The login whose token is stored, by the clock of its machine. Two logins are only compared for equality. */
   login: number
-  /** Why it cannot be synced until there is a new login. */
+  /** Why it cannot be synced until the next login. */
   ended: 'revoked' | 'no token' | 'unreadable' | null
   ended_at: number | null
   paused: 0 | 1
@@ -56,7 +59,7 @@ export interface OrganizationTable {
   /** Raised by each claim. Only the newest claim can write. */
   lease: number
   sweeps: number
-  /** Where the running sync pass is: a `Position` as JSON. */
+  /** How far the running sync pass has come, as the JSON of a `Position`. */
   position: string | null
   completed_at: number | null
   /** The number of the last change. */
@@ -76,14 +79,14 @@ export interface ItemTable {
   list: string
   hash: string
   data: string
-  /** When two readings of its list had missed it. */
+  /** When it was missing in two readings of its list. */
   deleted_at: number | null
   /** Whether the messages of a conversation must be read, because it changed. */
   stale: 0 | 1
   /** How often in a row the messages of a conversation could not be read, and why. */
   failures: number
   problem: string | null
-  /** Decides in which sync passes the messages of a conversation are read that did not change: see `placeOf`. */
+  /** Decides in which sync passes the messages of an unchanged conversation are read (`placeOf`). */
   place: number
 }
 
@@ -104,7 +107,7 @@ export interface SeenTable {
   ids: string
 }
 
-/** A request to an organization to connect again: one for each revoked login. */
+/** A request to an organization to connect again. Each revoked login has one. */
 export interface NoticeTable {
   key: string
   login: number
@@ -117,10 +120,10 @@ export interface FailureTable {
   count: number
 }
 
-/** What each erased organization had counted, so that the counters of all do not fall. */
+/** The counts of each erased organization, so that the totals do not fall. */
 export type ErasedTable = Pick<OrganizationTable, 'sweeps' | 'requests' | 'refused'>
 
-/** What every process must be able to read: see `openConnections`. */
+/** The base URL and the marks of the secrets, which all processes must share (`openConnections`). */
 export interface SettingTable {
   name: 'BASE_URL' | 'STORE_SECRET'
   value: string
