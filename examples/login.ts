@@ -1,4 +1,4 @@
-/** Logs in with OAuth and PKCE, and shows what a denied login looks like. */
+/** Logs in with OAuth and PKCE, allowed and then denied. Run it with `npm run example examples/login.ts`. */
 import { SupportWorkspace } from 'support-workspace-sdk'
 import { LoginError, OAuthApp, scopesFor } from 'support-workspace-sdk/oauth'
 import { startSandbox } from 'support-workspace-sdk/sandbox'
@@ -14,7 +14,7 @@ const app = new OAuthApp({
 
 async function logIn(decision: 'allow' | 'deny') {
   const scope = scopesFor('conversations.list', 'messages.create')
-  // `auto` is a parameter of the sandbox only: it submits the consent page.
+  // The sandbox submits the consent page because of `auto`. The real service does not have this parameter.
   const { url, transaction } = await app.startLogin({ scope, actor: 'self', parameters: { auto: decision } })
   const consent = await fetch(url, { redirect: 'manual' })
   return app.finishLogin(consent.headers.get('location') ?? '', transaction)
@@ -22,8 +22,8 @@ async function logIn(decision: 'allow' | 'deny') {
 
 const { accessToken, scopes } = await logIn('allow')
 const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken, actor: 'self' })
-console.log(`Granted: ${scopes}`)
-console.log(`Actor: ${(await workspace.me()).actor}`)
-
+console.log(`Granted: ${scopes}`) // Granted: conversations:read,messages:write
+console.log(`Actor: ${(await workspace.me()).actor}`) // Actor: self
+// The next line prints "Failed: access_denied".
 await logIn('deny').catch((error) => console.log(error instanceof LoginError && `Failed: ${error.reason}`))
 await sandbox.close()

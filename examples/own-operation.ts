@@ -1,4 +1,7 @@
-/** Calls endpoints that the SDK does not have, with the same authorization, retries, errors and paging. */
+/**
+ * Calls endpoints that the SDK does not have, with the same authorization, retries, errors and paging.
+ * Run it with `npm run example examples/own-operation.ts`.
+ */
 import { defineOperation, SupportWorkspace } from 'support-workspace-sdk'
 import { startSandbox } from 'support-workspace-sdk/sandbox'
 import * as z from 'zod/mini'
@@ -17,8 +20,10 @@ const listPeople = defineOperation({
 
 const people = await workspace.call(listPeople, { query: { limit: 15 } }).toArray()
 console.log(`People: ${people.length}, the first is ${people[0]?.user.name ?? 'nameless'}`)
+// Prints "People: 40, the first is Elif Rao".
 
-// For a single untyped call, `request` needs no definition. It returns the body as sent.
+// For a single untyped call, use `request`. It works without a definition, and returns the body as sent.
 const body = await workspace.request('GET', '/api/oauth/v1/organization')
 console.log(`Organization: ${(body as { data: { display_name: string } }).data.display_name}`)
+// Prints "Organization: Juniper Supplies".
 await sandbox.close()

@@ -1,4 +1,4 @@
-/** Tests a small app against the sandbox: its data, a service that fails, and a connection that an admin revokes. */
+/** Tests an app with a sandbox, a 503 and a revoked token. Run it with `npm run example examples/testing.ts`. */
 import assert from 'node:assert/strict'
 import { ServerError, type SupportWorkspace } from 'support-workspace-sdk'
 import { ConnectionStore } from 'support-workspace-sdk/oauth'
@@ -12,14 +12,14 @@ async function countOpen(workspace: SupportWorkspace): Promise<number> {
 
 const sandbox = createSandbox({ conversations: 250 }) // no port: requests go through `sandbox.fetch`
 const client = { fetch: sandbox.fetch, maxRetries: 0 }
-const onRevoked = () => console.log('The app was told about the revocation')
+const onRevoked = () => console.log('The app was told about the revocation') // printed at the revocation below
 const store = new ConnectionStore({ baseUrl: sandbox.url, client, onRevoked })
 const token = sandbox.issueToken({ scopes: ['conversations:read'] })
 const { key } = await store.save(token)
 
 const expected = sandbox.state.conversations.filter(({ status }) => status === 'open').length
 assert.equal(await countOpen(await store.workspace(key)), expected)
-console.log(`Pages requested: ${sandbox.requests.filter(({ query }) => query.limit === '100').length}`)
+console.log(`Pages requested: ${sandbox.requests.filter(({ query }) => query.limit === '100').length}`) // 3
 
 sandbox.faults.add({ status: 503, after: 1 }) // the second page fails
 await assert.rejects(countOpen(await store.workspace(key)), ServerError)

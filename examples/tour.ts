@@ -1,9 +1,19 @@
 /**
- * A tour of the SDK: a local service, a login with PKCE, the account of the token, every conversation, a message, a call
+ * A tour of the SDK: a sandbox, a login with PKCE, the account of the token, every conversation, a message, a call
  * that needs another actor, and a revoked token.
  *
  *   npm start              runs the tour
- *   npm start -- --serve   runs the tour and then serves the console of the local service
+ *   npm start -- --serve   runs the tour and then serves the console of the sandbox
+ *
+ * It prints:
+ *
+ *   1. Started a local service at http://127.0.0.1:34533
+ *   2. Logged in with PKCE as actor "self"; granted: conversations:read messages:write
+ *   3. The token belongs to Oisín Fofana of Juniper Supplies
+ *   4. Paged through 420 conversations with for await, 50 at a time
+ *   5. Sent message msg_07bab51c6ef1 as Oisín Fofana
+ *   6. With actor "app", the service rejects the same call: ActorSelfRequiredError (422 actor_self_required)
+ *   7. After an admin revokes the connection: AuthenticationError (401 invalid_token)
  */
 import { ActorSelfRequiredError, AuthenticationError, SupportWorkspace } from 'support-workspace-sdk'
 import { OAuthApp, scopesFor } from 'support-workspace-sdk/oauth'
@@ -39,7 +49,7 @@ try {
   step(5, `Sent message ${message.id} as ${message.user?.name}`)
 
   const background = await logIn('app')
-  // This client does not know its actor, so it sends the call. With `actor: 'app'` the call would not compile.
+  // The client sends the call, because it does not know its actor. With `actor: 'app'`, TypeScript would reject the call.
   const sync = new SupportWorkspace({ baseUrl, accessToken: background.accessToken })
   const rejected = await errorOf(sync.messages.create(newest, { body_html: '<p>Hello?</p>' }))
   expect(rejected instanceof ActorSelfRequiredError, `expected an ActorSelfRequiredError, got ${rejected}`)
@@ -54,7 +64,7 @@ try {
 
   async function logIn(actor: 'app' | 'self') {
     const { url, transaction } = await app.startLogin({ scope, actor, parameters: { auto: 'allow' } })
-    // In a real login, an admin opens the URL in a browser. `auto` makes the sandbox allow access immediately.
+    // In a real login, an admin opens the URL in a browser. With `auto`, the sandbox allows access immediately.
     const consent = await fetch(url, { redirect: 'manual' })
     return app.finishLogin(consent.headers.get('location') ?? '', transaction)
   }

@@ -25,7 +25,7 @@ export function addInbox(site: Hono<{ Variables: SiteVariables }>): void {
     const path = `/conversations/${encodeURIComponent(id)}`
     const { text } = await context.req.parseBody()
     const draft = typeof text === 'string' ? text : ''
-    // Without this check, `messages.create` below would not compile, because only a person can write.
+    // TypeScript needs this check for `messages.create` below, because only a person can write.
     if (workspace.actor !== 'self' || draft.trim() === '') return context.redirect(path, 303)
     try {
       await workspace.messages.create(id, { body_html: textToHtml(draft) })
@@ -41,7 +41,7 @@ export function addInbox(site: Hono<{ Variables: SiteVariables }>): void {
   })
 }
 
-/** Returns the customer of a conversation. The service does not document this call, so the page works without it. */
+/** Returns the customer of a conversation. Undefined if the call fails, because the service does not document it. */
 async function customerOf(workspace: SupportWorkspace, id: string): Promise<User | null | undefined> {
   try {
     return (await workspace.conversations.get(id)).user

@@ -60,7 +60,7 @@ export function listPage(connection: Connection, page: Page<Conversation>): Mark
 export interface ConversationView {
   id: string
   messages: Page<Message>
-  /** The author who is not a colleague; `undefined` if the service does not say. */
+  /** The author of the customer's messages. `undefined` if the customer is unknown. */
   customer: User | null | undefined
   failed?: { draft: string; reason: string }
 }

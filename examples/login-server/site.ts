@@ -147,7 +147,7 @@ export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Vari
       const text = 'The connection has ended: an admin revoked it, or it has expired. Connect again to continue.'
       return context.html(noticePage('Connect again', text), 401)
     }
-    // An id that is not valid in a path does not exist either.
+    // An invalid id in the path is treated like an unknown id.
     if (error instanceof NotFoundError || error instanceof InvalidArgumentError) {
       const text = 'It may have been deleted, or the link may be incomplete or belong to another workspace.'
       return context.html(noticePage('Conversation not found', text, connection), 404)

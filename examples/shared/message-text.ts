@@ -5,8 +5,9 @@ const lineElements = new Set(['br', 'div', 'li', 'tr', 'h1', 'h2', 'h3', 'h4', '
 const hiddenElements = new Set(['script', 'style', 'title'])
 
 /**
- * Returns the text of a message's HTML, in time proportional to its length. The tokenizer keeps no stack of open
- * elements, so deep nesting costs nothing. The result is not safe as HTML: escape it before you put it into a page.
+ * Returns the text of a message's HTML, in time proportional to its length. The tokenizer ignores how deep elements are
+ * nested, so deep HTML is as fast as flat HTML. **Warning:** The result is not safe as HTML. Escape it before you put it into
+ * a page.
  */
 export function toText(bodyHtml: string): string {
   const parts: string[] = []

@@ -58,7 +58,7 @@ function replyForm(
   { workspace, me, fail, signal }: Options,
   onSent: (message: Message) => void,
 ): HTMLElement {
-  // Without this check, `messages.create` below would not compile.
+  // TypeScript needs this check for `messages.create` below.
   if (workspace.actor !== 'self') {
     return element(
       'p',
