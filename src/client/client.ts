@@ -174,7 +174,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
    * @throws InvalidArgumentError if the path is not a plain path below the base URL.
    */
   request(method: Method, path: `/${string}`, input: OperationInput = {}, options?: CallOptions): Call<unknown> {
-    // JavaScript may pass anything.
+    // JavaScript can pass anything.
     const id = [method, path].filter((part) => typeof part === 'string').join(' ')
     const operation: Operation = { id, method, path, envelope: 'any' }
     return callOperation(coreOf(this), operation, input, options)
@@ -210,7 +210,7 @@ function equip(workspace: SupportWorkspace, core: Core, identity: Me | undefined
 }
 
 /**
- * Returns a copy of a client with other options. It has the class and the fields of the client, whose constructor may
+ * Returns a copy of a client with other options. It has the class and the fields of the client, whose constructor might
  * differ.
  */
 function derive<Client extends SupportWorkspace>(

@@ -18,8 +18,8 @@ export interface Listener {
 }
 
 /**
- * Listens at a redirect URI: at both addresses of `localhost`, because browsers differ in which they use. Returns why it cannot
- * listen, if the URI belongs to another machine or the port is in use.
+ * Listens at a redirect URI: at both addresses of `localhost`, because browsers differ in which they use. Returns why
+ * it cannot listen, if the URI belongs to another machine or the port is in use.
  *
  * @param answer called with the address that the browser has requested; the page is sent when it resolves
  */
@@ -61,7 +61,8 @@ async function respond(
   answer: (address: string) => Promise<Answer>,
 ): Promise<void> {
   const { method, url: target = '/', headers } = request
-  // A page of another site can make the browser send requests here. Its host name, path and state are checked by the login.
+  // A page of another site can make the browser send requests here. Its host name, path and state are checked by the
+  // login.
   const isPlain = method === 'GET' && target.startsWith('/') && /^[\w.:[\]-]+$/.test(headers.host ?? '')
   const { status, text, sent }: Answer = isPlain
     ? await answer(`http://${headers.host}${target}`)

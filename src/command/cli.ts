@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 import process from 'node:process'
 
-// The reader of a pipe such as `| head -3` can close it at any time. Without a listener Node would print the error's stack.
+// The reader of a pipe such as `| head -3` can close it at any time. Without a listener Node would print the error's
+// stack.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? process.exitCode : 1))
 }

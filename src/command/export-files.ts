@@ -73,7 +73,7 @@ export class ExportFiles implements Sink {
     }
     const handles: FileHandle[] = []
     try {
-      // The file of a finished export is not checked, because a person may have edited it.
+      // The file of a finished export is not checked, because a person might have edited it.
       if (saved?.done) return new ExportFiles(paths, options, platform, saved, handles)
       for (const path of paths) handles.push(await (saved === undefined ? create(path) : open(path, 'r+')))
       for (const [index, handle] of handles.entries()) await check(paths[index] ?? '', handle, saved?.files[index])
@@ -156,7 +156,8 @@ async function readSaved(path: string): Promise<Saved | undefined> {
 }
 
 /**
- * Creates a file that only the user can read. An empty file may be left over from a run that was killed at this point.
+ * Creates a file that only the user can read. An empty file might be left over from a run that was killed at this
+ * point.
  */
 async function create(path: string): Promise<FileHandle> {
   try {

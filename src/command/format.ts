@@ -92,7 +92,9 @@ function shorten(text: string): string {
   return line.length > 40 ? `${line.slice(0, 39)}…` : line
 }
 
-/** Returns how many columns a terminal needs for a text: two for a letter of East Asia or an emoji, none for an accent. */
+/**
+ * Returns how many columns a terminal needs for a text: two for a letter of East Asia or an emoji, none for an accent.
+ */
 function widthOf(text: string): number {
   const wide = /\p{Script=Han}|\p{Script=Hangul}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Emoji_Presentation}/u
   return [...text].reduce((width, letter) => width + (/\p{M}/u.test(letter) ? 0 : wide.test(letter) ? 2 : 1), 0)

@@ -158,7 +158,10 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
   }
 }
 
-/** Writes a file. If there is one of that name, which may have been corrected by hand, it gets a number. Returns its name. */
+/**
+ * Writes a file. If there is one of that name, which might have been corrected by hand, it gets a number. Returns its
+ * name.
+ */
 async function writeNew(path: string, text: string): Promise<string> {
   const { dir, name, ext } = parse(path)
   for (let number = 1; ; number += 1) {
@@ -182,7 +185,7 @@ async function openStorage(folder: string, terminal: Terminal): Promise<SqliteSt
   const { platform } = terminal.io
   requireSqlite('Imports and journals')
   const file = join(folder, 'journal.db')
-  // A folder that is there keeps its modes: it may have more than the journal.
+  // A folder that is there keeps its modes: it might have more than the journal.
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await (await open(file, 'a', 0o600)).close()
   for (const repair of await checkPrivateFile(file, platform)) terminal.note(repair)

@@ -171,7 +171,7 @@ export class Logins {
   }
 }
 
-/** Something else may have written to the file. */
+/** Checks the file, because another program might have written to it. */
 function parseRegister(text: string | null | undefined): Register {
   if (text === null || text === undefined) return empty
   const { current, logins, apps } = parseObject(text) ?? {}

@@ -1,5 +1,6 @@
-// src/command is the command `support-workspace-sdk`: one file a command, and beside them what several of them use. It uses
-// the package as any program does, by the entry points. `cli.ts` is the program, and `runCommand` the same for tests.
+// src/command is the command `support-workspace-sdk`: one file a command, and beside them what several of them use. It
+// uses the package as any program does, by the entry points. `cli.ts` is the program, and `runCommand` the same for
+// tests.
 
 import { Command, CommanderError } from 'commander'
 import { version } from '../shared/version.ts'

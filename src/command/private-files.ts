@@ -66,7 +66,8 @@ const longestWait = 1_000
 /**
  * Replaces a file in one step, so that a reader finds the old text or the new one, also after a crash.
  *
- * @param move renames a file. Windows refuses that while a virus scanner reads one of them, so it is repeated for a second.
+ * @param move renames a file. Windows refuses that while a virus scanner reads one of them, so it is repeated for a
+ *   second.
  */
 export async function replaceFile(path: string, text: string, platform: string, move = rename): Promise<void> {
   const file = await open(`${path}.new`, 'w', 0o600)

@@ -18,13 +18,13 @@ export interface Io {
   interrupt(): void
   /** Opens an address in the browser. Whether that has worked is not known. */
   openBrowser(address: string): Promise<unknown>
-  /** How long a login may take, in milliseconds. */
+  /** How long a login can take, in milliseconds. */
   readonly loginTimeout?: number
 }
 
 /**
- * Escapes control characters and those that change the direction of text, as JSON does. Names and messages come from the
- * service, and could otherwise change what a terminal shows.
+ * Escapes control characters and those that change the direction of text, as JSON does. Names and messages come from
+ * the service, and could otherwise change what a terminal shows.
  */
 export function printable(text: string): string {
   return text.replace(/(?!\n)[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>

@@ -121,7 +121,7 @@ export class ConnectionStore {
    * Lists the connections of this service. `await` it for all of them, or iterate it with `for await` if there are
    * many. It reads the whole storage, page by page, so use it for a page or at startup and not for each request.
    *
-   * An iteration yields a connection twice if the storage lists its key twice, as Redis `SCAN` may while its table is
+   * An iteration yields a connection twice if the storage lists its key twice, as Redis `SCAN` can while its table is
    * resized; the iteration does not remember keys, to limit its memory. `await` returns each connection once.
    *
    * @throws ConnectionStoreError `storage_failed`. For entries that cannot be read see `unreadable`.

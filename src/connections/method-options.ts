@@ -45,7 +45,7 @@ export interface ResealOptions {
 export interface ResealResult extends ResealProgress {
   /**
    * One error for each connection whose entry cannot be read, with its `key`. While there is a `secret_unknown`, keep
-   * the older secrets that may open its entry.
+   * the older secrets that can open its entry.
    */
   readonly unreadable: readonly ConnectionStoreError[]
 }

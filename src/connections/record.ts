@@ -11,7 +11,7 @@ export interface ConnectionRecord {
   readonly connection: Connection
   /** Undefined if the connection is revoked. */
   readonly accessToken: string | undefined
-  /** Random id of the login. Two logins may have the same token. */
+  /** Random id of the login. Two logins might have the same token. */
   readonly login: string
   /**
    * Random id of the last revocation. A login keeps it, so that the process that wrote it recognizes it after a lost
@@ -153,7 +153,7 @@ export class RecordFormat {
 }
 
 /**
- * Returns a text as base64url, which is no protection: errors of a storage may quote what it keeps, and only an encoded
+ * Returns a text as base64url, which is no protection: errors of a storage can quote what it keeps, and only an encoded
  * token can be recognized in them.
  */
 function encode(text: string): string {

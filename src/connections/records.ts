@@ -16,8 +16,8 @@ const maxAttempts = 100
 /**
  * The records of a store, by connection key. The key in the storage is `<base>:<connection key>`.
  *
- * Every method throws `ConnectionStoreError` (`storage_failed`) if the storage throws, returns an error or an invalid value,
- * or does not respond in time.
+ * Every method throws `ConnectionStoreError` (`storage_failed`) if the storage throws, returns an error or an invalid
+ * value, or does not respond in time.
  */
 export class ConnectionRecords {
   readonly #storage: GuardedStorage
@@ -41,7 +41,8 @@ export class ConnectionRecords {
   }
 
   /**
-   * Changes a record: reads it, decides, and writes only if its text is still the one that was read. Otherwise starts again.
+   * Changes a record: reads it, decides, and writes only if its text is still the one that was read. Otherwise starts
+   * again.
    *
    * @param decide called with what was found, before each attempt
    */
@@ -65,7 +66,7 @@ export class ConnectionRecords {
       try {
         if (await this.#storage.compareAndSet(key, text, next)) return result
       } catch (thrown) {
-        // The write may have been applied. The next read shows whether it was.
+        // The write might have been applied. The next read shows whether it was.
         failure = thrown
       }
       sent.set(next, result)

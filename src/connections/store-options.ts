@@ -56,7 +56,7 @@ export interface ConnectionStoreOptions {
    * calls of that process reject, within their time limits. An error that it throws becomes the `cause` of their
    * `AuthenticationError`.
    *
-   * Do not `remove` the connection here: there may already be a new login.
+   * Do not `remove` the connection here: there might already be a new login.
    */
   readonly onRevoked?: ((connection: Connection) => void | Promise<void>) | undefined
   /**

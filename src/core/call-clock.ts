@@ -57,7 +57,7 @@ export class CallClock {
   }
 
   /**
-   * Settles with a step that may ignore the signal, and rejects as soon as the call ends.
+   * Settles with a step that can ignore the signal, and rejects as soon as the call ends.
    *
    * @param limit in milliseconds
    * @param createError creates what to reject with when the limit is reached

@@ -21,12 +21,12 @@ import { longestRetryAfter } from './retry.ts'
 /** The parts of an error beside the properties of its class. The call adds the rest. */
 interface Failure {
   readonly message: string
-  /** The next step. If a write may have been applied, it only follows where it is about the configuration. */
+  /** The next step. If a write might have been applied, it only follows where it is about the configuration. */
   readonly hint: string
   readonly isConfiguration?: boolean
   /** The outcome of the last attempt. */
   readonly outcome: Outcome
-  /** What to do about it, unless a write may have been applied. */
+  /** What to do about it, unless a write might have been applied. */
   readonly remedy: Remedy
   readonly cause?: unknown
 }
@@ -157,12 +157,12 @@ export function unusableError(record: CallRecord, response: ResponseHead, unusab
   const { reason, message, hint } = unusable
   const { id } = record.call.operation
   return createError(UnexpectedResponseError, record, {
-    // It may name a key of the response.
+    // It can name a key of the response.
     message: `${id} received an unusable response (${response.status}): ${redact(message, record.secrets)}.`,
     hint: hint ?? (isCustom(record.call.operation) ? customHints[reason] : undefined) ?? responseHints[reason],
     isConfiguration: reason !== 'not-json' || hint !== undefined,
     outcome: 'unknown',
-    // A gateway may have replaced or cut off the body once.
+    // A gateway might have replaced or cut off the body once.
     remedy: reason === 'not-json' ? 'retry' : 'fix',
     reason,
     response: response.info,
@@ -195,7 +195,7 @@ export type CallerPart = keyof typeof callerParts
 
 /**
  * Creates the error when a function of the caller fails before a retry. Its error becomes the cause. An error of this
- * package may know that another try is of no use, for example because the connection was removed.
+ * package might know that another try would fail, for example because the connection was removed.
  */
 export function couldNotRetryError(record: CallRecord, cause: unknown, part: CallerPart): RequestError {
   const { hint, remedy } = isLasting(cause)

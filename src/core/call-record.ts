@@ -7,7 +7,7 @@ import type { ResponseHead } from './response.ts'
 import { delayBefore, retryAfterOf } from './retry.ts'
 import type { ClientSettings } from './settings.ts'
 
-/** Starts anywhere, because two copies of this package (ESM and CommonJS) may share hooks. */
+/** Starts anywhere, because two copies of this package (ESM and CommonJS) can share hooks. */
 let lastCallId = Math.floor(Math.random() * 2 ** 40)
 
 /** The reason of a call that is aborted because its list is no longer read. Such a call has not failed. */
@@ -25,7 +25,7 @@ export interface Failure {
   readonly retryAfter: number | undefined
   /** Delay before a retry, in milliseconds. */
   readonly delay: number
-  /** Whether it uses up one of the retries. The rate limit may only ask to wait. */
+  /** Whether it uses up one of the retries. The rate limit can only ask to wait. */
   countsAsRetry: boolean
 }
 
@@ -80,7 +80,7 @@ export class CallRecord {
   }
 
   /**
-   * Returns the outcome of the call if the next thing that happens to it has this outcome. Once a write may have been
+   * Returns the outcome of the call if the next thing that happens to it has this outcome. Once a write might have been
    * applied, it stays `unknown`. A read changes nothing.
    */
   outcomeAfter(outcome: Outcome): Outcome {
@@ -90,7 +90,7 @@ export class CallRecord {
   }
 
   /**
-   * Whether the service may have applied the call, if this is how it failed. A caller's reason says nothing of that.
+   * Whether the service might have applied the call, if this is how it failed. A caller's reason says nothing of that.
    */
   mayHaveBeenApplied(error: unknown): boolean {
     if (error instanceof RequestError) return error.outcome === 'unknown'

@@ -18,8 +18,8 @@ export interface FetchFault {
 }
 
 /**
- * Returns what an error of `fetch`, or of the body of its response, means. Any function but the platform's own may have
- * sent the request before it failed, unless the error has the property `outcome` with the value `not-sent`.
+ * Returns what an error of `fetch`, or of the body of its response, means. Any function but the platform's own might
+ * have sent the request before it failed, unless the error has the property `outcome` with the value `not-sent`.
  */
 export function classifyFetchError(thrown: unknown, from: 'platform' | 'custom' | 'body'): FetchFault {
   const what = from === 'body' ? 'failed because the response was cut off' : 'received no response'
@@ -152,7 +152,7 @@ function findRow(error: unknown, depth: number): Row | undefined {
   return rows.find(({ matches }) => matches(error)) ?? findRow(error.cause, depth - 1)
 }
 
-/** All addresses of the host were tried, and none may have received the request. */
+/** All addresses of the host were tried, and none of them can have received the request. */
 function rowOfAll(errors: readonly unknown[], depth: number): Row | undefined {
   let row: Row | undefined
   for (const error of errors) {
@@ -184,7 +184,7 @@ function isPlainDispatcher(dispatcher: unknown): boolean {
   const parent = plainDispatchers.get(prototype?.constructor?.name)
   return (
     parent !== undefined &&
-    // A class that extends a plain one may have its name.
+    // A class that extends a plain one might have its name.
     Object.getPrototypeOf(prototype).constructor.name === parent &&
     // A composed agent is a proxy with a different `dispatch` than its class.
     Reflect.get(dispatcher, 'dispatch') === prototype.dispatch

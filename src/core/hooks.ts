@@ -39,7 +39,7 @@ export interface OperationEndEvent extends OperationEvent {
   readonly requestId: string | undefined
   /** The name of the error that the call rejects with. Undefined if it succeeded. */
   readonly error: string | undefined
-  /** Whether a failed call may have had an effect. Undefined if it succeeded or the caller aborted it. */
+  /** Whether a failed call might have had an effect. Undefined if it succeeded or the caller aborted it. */
   readonly outcome: Outcome | undefined
 }
 

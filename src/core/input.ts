@@ -50,7 +50,7 @@ export interface PreparedCall extends Omit<CapturedCall, 'body' | 'extraQuery' |
  * The requests of a call that middleware has sent. A journal begins a new history each time that it decides to send.
  */
 export interface CallHistory {
-  /** Whether the service may have applied what was sent. */
+  /** Whether the service might have applied what was sent. */
   outcome: Outcome
   /** The first request of a POST or PATCH that might have been applied. It is not sent again. */
   first: Promise<Reply> | undefined
@@ -208,7 +208,7 @@ export function checkSignal(_: string, signal: unknown): WebAbortSignal | undefi
 }
 
 /**
- * Returns a copy of a value for the caller's schema, which may expect a Date or a Map.
+ * Returns a copy of a value for the caller's schema, which might expect a Date or a Map.
  *
  * @param name the name of the argument
  * @throws InvalidArgumentError if it contains something that cannot be copied, such as a function.

@@ -168,7 +168,7 @@ const checkpointNames = { cursor: true, done: true } satisfies Record<keyof Chec
 const checkpointHint = 'Pass the `checkpoint` of a page unchanged, or leave it out to start from the beginning.'
 
 /**
- * Copies a checkpoint, which the caller may have read from a file or a database.
+ * Copies a checkpoint, which the caller might have read from a file or a database.
  *
  * @throws InvalidArgumentError if it is not one that a page had.
  */

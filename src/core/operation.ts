@@ -104,7 +104,7 @@ const operationChecks = {
   response: checkSchema,
 } satisfies Record<keyof Operation, Check<unknown>>
 
-/** Whether the caller defined an operation. Its schemas may transform what they check. */
+/** Whether the caller defined an operation. Its schemas can transform what they check. */
 export function isCustom(operation: Operation): boolean {
   return operation.evidence === undefined
 }

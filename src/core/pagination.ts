@@ -120,7 +120,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
       let { reply } = first
       const seen = new Set<unknown>([first.cursor])
       for (let number = 1; ; number += 1) {
-        // A prefetched page may have arrived before the caller aborted.
+        // A prefetched page might have arrived before the caller aborted.
         throwIfAborted(signal)
         const page = toPage<Item>(plan, reply)
         const { cursor } = page.checkpoint
@@ -208,7 +208,7 @@ function fetchAhead(plan: ListPlan, cursor: string, number: number): PageAhead {
   const controller = new AbortController()
   const release = forwardAbort(plan.call.signal as AbortSignal | undefined, controller)
   const page = fetchPage(plan, cursor, controller.signal, number)
-  // A rejection is handled when the loop reaches the page. It may never do so, so release the caller's signal here.
+  // A rejection is handled when the loop reaches the page. This might not happen, so release the caller's signal here.
   let hasFailed = false
   page
     .catch(() => {
@@ -219,8 +219,8 @@ function fetchAhead(plan: ListPlan, cursor: string, number: number): PageAhead {
 }
 
 /**
- * Returns the prefetched page. Fetches it again if it failed before the loop asked for it, which may be long ago, with
- * an error that can be retried.
+ * Returns the prefetched page. Fetches it again if it failed before the loop asked for it, which might be long ago,
+ * with an error that can be retried.
  */
 async function takeAhead({ page, hasFailed }: PageAhead, fetchNow: () => Promise<Reply>): Promise<Reply> {
   const isStale = hasFailed()

@@ -34,7 +34,7 @@ function withQuery(call: CapturedCall, body: unknown): PreparedCall | Promise<Pr
   return isPromise(query) ? Promise.resolve(query).then(complete) : complete(query)
 }
 
-/** Validates the query. Cursors are excluded, because a custom schema may not know them. */
+/** Validates the query. Cursors are excluded, because a custom schema might not know them. */
 function checkQuery(schema: StandardSchemaV1, { operation, query }: CapturedCall): unknown {
   const isList = operation.envelope === 'list'
   const { after, before, ...parameters } = query

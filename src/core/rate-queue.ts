@@ -7,7 +7,7 @@ import type { RateLimitedCall, RefusedRequest } from './rate-limiter.ts'
 type EndPermit = (refused?: RefusedRequest) => void
 
 /**
- * A held call is told again of a pause that is at least so long, in milliseconds: it may be more than the call can
+ * A held call is told again of a pause that is at least so long, in milliseconds: it might be more than the call can
  * wait.
  */
 const longPause = 10_000
@@ -74,7 +74,7 @@ export class RateQueue {
   /** Returns a function that ends the permit, or a promise of it if the call is held back. */
   acquire(signal: AbortSignal, call: RateLimitedCall): EndPermit | Promise<EndPermit> {
     const now = this.#now
-    // A limiter that delegates may leave the operation out.
+    // A limiter that delegates can leave the operation out.
     const lane = this.#laneOf(call.operation ?? '', now)
     const isFree = this.#held === 0 && this.#inFlight < this.#maxConcurrency
     if (isFree && this.#opensAt(lane, call.canWait) <= now) return this.#send(lane, call.canWait, now, now)

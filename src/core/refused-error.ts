@@ -119,8 +119,8 @@ const cursorHint =
   'The service no longer accepts the cursor: it may have expired, or belong to another list or query. How long a cursor is valid is not documented. Start over without it; `onRejectedCursor: "restart"` does so if the first request is refused.'
 
 /**
- * Whether the service may not have the path at all. A 404 that describes what is missing comes from a service that has
- * it; a plain "Not Found" may come from its router.
+ * Whether the service might lack the path. A 404 that describes what is missing comes from a service that has
+ * it; a plain "Not Found" can come from its router.
  */
 function mayLackPath({ path }: Operation, { status, description }: Refusal): boolean {
   if (status !== 404) return status === 405

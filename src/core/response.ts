@@ -47,7 +47,7 @@ export class OpenResponse {
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
 
   /**
-   * Takes what `fetch` returned. One that ignores the signal may do so late, with a connection that must be released.
+   * Takes what `fetch` returned. One that ignores the signal can do so late, with a connection that must be released.
    *
    * @throws BadFetch if it is no response
    */
@@ -129,7 +129,7 @@ export class ResponseHead {
   readonly #secrets: readonly string[]
   #info: ResponseInfo | undefined
 
-  /** @param secrets removed from what callers read, because the service may echo them */
+  /** @param secrets removed from what callers read, because the service can echo them */
   constructor(response: FetchResponse, secrets: readonly string[]) {
     this.status = response.status
     this.isRedirect = isRedirect(response)
@@ -160,7 +160,7 @@ export class ResponseHead {
 
   #safeHeaders(): Headers {
     const safe = new Headers()
-    // A custom fetch may return anything.
+    // A custom fetch can return anything.
     this.#headers.forEach((given: unknown, key: unknown) => {
       const name = String(key).toLowerCase()
       if (name.startsWith('set-cookie') || withoutSecrets(name, this.#secrets) !== name) return

@@ -32,7 +32,7 @@ export function retryAfterOf(response: Pick<ResponseHead, 'status' | 'get'>): nu
   return retryAfter ?? (isExceeded ? delayOf(response, 'ratelimit-reset') : undefined)
 }
 
-/** Returns the longest of the delays in a header: a gateway and the service may both have sent it ("3, 10"). */
+/** Returns the longest of the delays in a header: a gateway and the service might both have sent it ("3, 10"). */
 function delayOf(response: Pick<ResponseHead, 'get'>, name: string): number | undefined {
   // The comma after the day of an HTTP date separates nothing.
   const parts = response.get(name)?.split(/(?<![a-z]),/) ?? []

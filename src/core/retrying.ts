@@ -46,9 +46,9 @@ async function repeat(
   const { record } = request
   let reply: Reply | undefined
   let isStart = true
-  /** The rest of the wait, in milliseconds, which may be longer than a timer can be. */
+  /** The rest of the wait, in milliseconds, which might be longer than a timer can be. */
   let left = record.failure?.delay ?? 0
-  /** What the last attempt failed with, which ky may wrap. Undefined during a wait. */
+  /** What the last attempt failed with, which ky might wrap. Undefined during a wait. */
   let failed: { readonly thrown: unknown } | undefined
   try {
     await ky('https://placeholder.invalid', {

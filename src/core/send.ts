@@ -1,5 +1,5 @@
-// This folder sends calls. Two rings of layers of one type are around each: what happens once a call, and once an attempt. The
-// folder knows operations as data only.
+// This folder sends calls. Two rings of layers of one type are around each: what happens once a call, and once an
+// attempt. The folder knows operations as data only.
 
 import { type AttemptRequest, addingHeaders, authorizing, guarding } from './attempt.ts'
 import { actorSelfRequired, timeoutError } from './call-errors.ts'
@@ -29,7 +29,9 @@ export function createCore(settings: ClientSettings): Core {
   return { settings, send: settings.middleware.length === 0 ? send : aroundCall(settings, sendingOnce(send)) }
 }
 
-/** Rejects with a `RequestError`, an `InvalidArgumentError`, the caller's abort reason, or the token provider's error. */
+/**
+ * Rejects with a `RequestError`, an `InvalidArgumentError`, the caller's abort reason, or the token provider's error.
+ */
 async function sendCall(call: PreparedCall, settings: ClientSettings): Promise<Reply> {
   const url = urlOf(call, settings.baseUrl)
   const record = new CallRecord(call, settings)

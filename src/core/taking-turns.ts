@@ -48,7 +48,7 @@ async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string
       startedAt: start,
       timeLeft: clock.remaining,
       onWait(wait, pause = 0) {
-        // A limiter that ignores the signal may announce a wait after the end of the call.
+        // A limiter that ignores the signal can announce a wait after the end of the call.
         if (clock.end !== undefined || heldBack !== undefined) return
         const isPatient = canWait && pause <= settings.maxRetryAfter && pause < clock.remaining
         if (wait <= 0 || isPatient) return record.wait(wait)
@@ -60,7 +60,7 @@ async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string
     if (heldBack !== undefined) throw heldBack
     return typeof end === 'function' ? end : undefined
   } catch (thrown) {
-    // The limiter may ignore the signal, or have granted the permit at the same moment.
+    // The limiter can ignore the signal, or have granted the permit at the same moment.
     Promise.resolve(acquired).then(
       (end) => notify(end ?? undefined),
       () => {},
@@ -86,7 +86,7 @@ interface Tally {
 
 const tallies = /* @__PURE__ */ new WeakMap<RateLimiter, Map<string, Tally>>()
 
-/** Paths that are passed to `request()` may hold ids, so there is no end of them. */
+/** Paths that are passed to `request()` can hold ids, so there is no end of them. */
 const mostTallies = 1_000
 
 /** The clients of a rate limiter share a budget, so they count together. */

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, isSupportWorkspaceError } from '../shared/errors/index.ts'
 import { withoutSecrets } from '../shared/errors/redact.ts'
 
-/** Errors that have their stack. They may pass through other calls, for example as the reason of a signal. */
+/** Errors that have their stack. They can pass through other calls, for example as the reason of a signal. */
 const tracedErrors = /* @__PURE__ */ new WeakSet<object>()
 
 /** Runs a method that the caller awaits, and traces its error. */
@@ -13,7 +13,9 @@ export async function traced<Result>(method: () => Result | PromiseLike<Result>)
   }
 }
 
-/** Awaits a call that this package makes for a method, which traces the error again: the stack of this one ends here. */
+/**
+ * Awaits a call that this package makes for a method, which traces the error again: the stack of this one ends here.
+ */
 export async function inner<Result>(call: PromiseLike<Result>): Promise<Result> {
   try {
     return await call
@@ -47,7 +49,7 @@ export function nameOperation(thrown: unknown, operation: unknown): void {
   Reflect.set(thrown, 'message', `${withoutSecrets(operation)}: ${thrown.message}`)
 }
 
-/** The caller may have replaced how stacks are formatted. */
+/** The caller might have replaced how stacks are formatted. */
 function linesOf(place: { readonly stack?: unknown }): string[] {
   try {
     return typeof place.stack === 'string' ? place.stack.split('\n') : []

@@ -24,8 +24,8 @@ export interface SentWrite {
 }
 
 /**
- * Looks for the effect of a write. Returns the items that the write may have created or changed, usually an empty array
- * or one item. Returns undefined if the data of the service cannot confirm the write. The search ends after the
+ * Looks for the effect of a write. Returns the items that the write might have created or changed, usually an empty
+ * array or one item. Returns undefined if the data of the service cannot confirm the write. The search ends after the
  * `totalTimeout` of the call.
  */
 export type FindEffect = (
@@ -115,7 +115,7 @@ function readBack(get: (workspace: SupportWorkspace, path: Path) => PromiseLike<
   }
 }
 
-/** A removal. A 404 of a single item may come from the service's router, so only a list tells that it is gone. */
+/** A removal. A 404 of a single item can come from the service's router, so only a list tells that it is gone. */
 function gone(list: ListName): Effect {
   return {
     async find(workspace, { path }) {
@@ -130,7 +130,7 @@ const findAssignment: FindEffect = async ({ conversations, members }, { path, bo
   const { conversation_assignee: assignee } = await conversations.get((path as Path).conversation_id)
   if (assignee === undefined) return undefined
   if (assignee === null || user_id === undefined) return effectIf((assignee === null) === (user_id === undefined))
-  // A membership id may come back as the id of the user.
+  // A membership id can come back as the id of the user.
   const isIt = assignee.user_id === user_id || isSame(assignee.user_id, (await members.get(String(user_id))).user?.id)
   return effectIf(isIt, assignee)
 }
@@ -171,7 +171,7 @@ function lower(text: unknown): string {
 const mostPages = 20
 
 /**
- * Returns the items that are as expected; undefined if another one may be, or if there are too many pages.
+ * Returns the items that are as expected; undefined if another one might be, or if there are too many pages.
  *
  * @param isUnique whether the first that is as expected is the only one
  */

@@ -28,7 +28,7 @@ export function rememberIdentity(workspace: SupportWorkspace): Identify {
     if (granted === undefined || required.every((scope) => granted.includes(scope))) return identity
     forget()
     if (isNew) throw unreadable(operation, required, granted)
-    // There may have been another login since.
+    // There might have been another login since.
     return ask(operation, required)
   }
 }

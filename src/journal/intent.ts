@@ -120,7 +120,7 @@ export class Intent {
   /**
    * Returns the reply. Returns undefined if another process has the key, or the outcome has to be looked for.
    *
-   * @param repeated the record of a write that may have been applied, and is sent again
+   * @param repeated the record of an unconfirmed write that is sent again
    */
   async #send(write: Write, send: Send, repeated?: Stored): Promise<Reply | undefined> {
     const { records, clock, stopAfter, unconfirmed } = this.#shared
@@ -148,14 +148,14 @@ export class Intent {
     }
     const takeBack = async () => {
       if (before === undefined || this.#mine === undefined) return
-      // An earlier write may have been applied, and another process may have confirmed it.
+      // An earlier write might have been applied, and another process might have confirmed it.
       const next = before.stored && toStored(before.stored.record)
       if (next === undefined) await this.#answer(this.#mine, undefined)
       else await records.replace(this.#key, this.#mine, next)
       this.#mine = next
       before = undefined
     }
-    /** Whether the write may have been applied. After a 404, an earlier DELETE may have deleted the object. */
+    /** Whether the write might have been applied. After a 404, an earlier DELETE might have deleted the object. */
     const isUnknown = (thrown: unknown): thrown is RequestError =>
       thrown instanceof RequestError &&
       (thrown.outcome === 'unknown' || (isDelete && before?.stored !== undefined && thrown instanceof NotFoundError))
@@ -185,7 +185,7 @@ export class Intent {
     } catch (thrown) {
       await step.catch(() => {})
       if (isTaken) return undefined
-      // The storage has failed at that moment, and may work again.
+      // The storage has failed at that moment, and might work again by now.
       if (isRefused) await takeBack()
       if (this.#mine === undefined || !isUnknown(thrown)) throw thrown
       this.#failure = thrown
@@ -205,7 +205,7 @@ export class Intent {
     }
   }
 
-  /** Confirms a write that may have been applied. Returns whether to send it again. */
+  /** Checks an unconfirmed write. Returns whether to send it again. */
   async #confirm(write: Write, found: Stored): Promise<boolean> {
     const isOwn = found.record.attempt === this.#mine?.record.attempt
     const doubt = await watch(write, this.#key, found, isOwn, this.#shared)

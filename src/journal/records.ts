@@ -52,7 +52,7 @@ export interface WriteRecord extends Omit<WriteEntry, 'key'> {
   readonly mark?: string | undefined
   /** Random id of the attempt that sent it. */
   readonly attempt: string
-  /** How long an attempt may take, in milliseconds. */
+  /** How long an attempt can take, in milliseconds. */
   readonly timeout: number
   /**
    * How long it has been watched while it was `sending`, in milliseconds. If only this changes, the write has not
@@ -75,9 +75,9 @@ export function toStored(record: WriteRecord): Stored {
   return { record, text: start + JSON.stringify({ version: randomId(), ...record }) }
 }
 
-/** The start of every key in the storage, which may also have connections. */
+/** The start of every key in the storage, which can also have connections. */
 const prefix = 'writes:'
-/** Another process may write a record and remove it again before it is seen, but not this often in a row. */
+/** Another process can write a record and remove it again before it is seen, but not this often in a row. */
 const mostTries = 10
 
 /** The records of a journal by key. Every method throws `WriteJournalError` if the storage fails. */
@@ -138,7 +138,8 @@ function parse(key: string, text: string): Stored {
 const states: readonly unknown[] = ['sending', 'applied', 'unconfirmed'] satisfies WriteState[]
 
 /**
- * Checks an entry, because another program may have written it. An entry without `timeout` would cause an endless wait.
+ * Checks an entry, because another program might have written it. An entry without `timeout` would cause an endless
+ * wait.
  */
 function isRecord(fields: object): fields is WriteRecord {
   const record: Partial<Record<keyof WriteRecord, unknown>> = fields

@@ -40,7 +40,7 @@ export interface WriteJournalOptions<A extends Actor = Actor> {
    */
   readonly workspace: SupportWorkspace<A>
   /**
-   * Storage for the records, from `support-workspace-sdk/storage`. All processes that may send the same writes must
+   * Storage for the records, from `support-workspace-sdk/storage`. All processes that might send the same writes must
    * share it. Use `sqliteStorage` on one machine, and `postgresStorage` or `redisStorage` on several machines.
    */
   readonly storage: KeyValueStorage
@@ -144,7 +144,7 @@ export class WriteJournal<A extends Actor = Actor> {
    * must make exactly one call that changes data, through the client that it gets. If the journal knows that the write
    * was applied, it rejects this call in place of sending it, and `once` returns the known result.
    *
-   * If an earlier attempt may have been applied, `once` checks it. It first waits as long as the response can still
+   * If an earlier attempt might have been applied, `once` checks it. It first waits as long as the response can still
    * arrive, and then checks for up to `confirmTimeout`. The waiting time of earlier runs counts. If another process is
    * sending the write, `once` waits for its result.
    *

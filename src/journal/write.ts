@@ -16,13 +16,13 @@ import type { ServiceClock } from './service-clock.ts'
 export interface Shared {
   readonly workspace: SupportWorkspace
   readonly records: WriteRecords
-  /** How long an effect may come late, in milliseconds. */
+  /** How long an effect can be delayed, in milliseconds. */
   readonly confirmTimeout: number
   readonly clock: ServiceClock
   readonly onCheck: ((check: WriteCheck) => void) | undefined
   readonly log: Log | undefined
   readonly identify: Identify
-  /** How many writes in a row may end unconfirmed, and how many have. */
+  /** Maximum number of writes in a row that end unconfirmed, and their number so far. */
   readonly stopAfter: number
   unconfirmed: number
 }
@@ -42,7 +42,7 @@ export interface Finding {
   readonly cause?: unknown
 }
 
-/** The service may store an effect with a time that is this much early, in milliseconds. */
+/** The service might store an effect with a time that is this much too early, in milliseconds. */
 const tolerance = 300_000
 export const absent = 'the service does not show it'
 
@@ -57,7 +57,7 @@ export async function describeWrite(
   const isCustom = operation.evidence === undefined
   const effect = isCustom ? undefined : effectOf(operation.id as WriteOperationId)
   const find = ownFind ?? effect?.find
-  // An assignee may have to be looked up among the members.
+  // An assignee might have to be looked up among the members.
   const scopes = [
     operation.scope?.replace('write', 'read') ?? [],
     operation.id === 'conversations.assign' ? 'users:read' : [],
@@ -69,7 +69,7 @@ export async function describeWrite(
   const input = await sha256(sortedJson([place, operation.id, path, query, call.body]))
   const look = find === effect?.find ? effect?.mark?.(body) : input
   const mark = look && (await sha256(JSON.stringify([place, operation.id, path, look])))
-  // A number that JSON can represent: there may be no limit.
+  // A number that JSON can represent: there might be no limit.
   const longest = Math.min(timeout, totalTimeout, Number.MAX_SAFE_INTEGER)
   return {
     call,
@@ -110,7 +110,7 @@ export async function lookFor(
     const own = [...found.values()].filter(({ id }) => id === undefined || !others.some((other) => other.id === id))
     const [effect, ...more] = own
     if (effect === undefined) return { problem: absent }
-    // The effect may belong to another write whose id is not known yet.
+    // The effect might belong to another write whose id is not known yet.
     const isClear = more.length === 0 && others.every(({ id }) => id !== undefined)
     return isClear ? { effect, problem: '' } : { problem: 'another write may have left what looks like it' }
   } catch (cause) {

@@ -3,8 +3,8 @@ import { type KeyValueStorage, type StoragePage, unfit } from './key-value-stora
 import { eachInTime, inTime } from './turns.ts'
 
 /**
- * The keys of a storage that start with a prefix, which is added to each key here. Every method throws what `failed` returns
- * if the storage throws, returns an error or an invalid value, or does not respond in time.
+ * The keys of a storage that start with a prefix, which is added to each key here. Every method throws what `failed`
+ * returns if the storage throws, returns an error or an invalid value, or does not respond in time.
  */
 export class GuardedStorage {
   readonly #storage: KeyValueStorage

@@ -1,6 +1,8 @@
 import { type StoragePage, unfit } from './key-value-storage.ts'
 
-/** Runs tasks of the same key one after the other, in the order of the calls. Tasks of different keys run concurrently. */
+/**
+ * Runs tasks of the same key one after the other, in the order of the calls. Tasks of different keys run concurrently.
+ */
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>()
 
@@ -16,7 +18,9 @@ export class Turns {
   }
 }
 
-/** The time limit of each call of a storage, in milliseconds. Without it, one lost response would block its key forever. */
+/**
+ * The time limit of each call of a storage, in milliseconds. Without it, one lost response would block its key forever.
+ */
 const timeLimit = 30_000
 
 /** Awaits a result of a storage, up to the time limit. */

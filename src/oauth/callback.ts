@@ -23,7 +23,7 @@ export interface CheckedCallback {
   readonly parameters: URLSearchParams
   /** The state that the parameters must have. Undefined if the browser has checked it. */
   readonly state: string | undefined
-  /** No error may quote them. */
+  /** Errors must not quote them. */
   readonly secrets: readonly string[]
 }
 
@@ -68,7 +68,7 @@ function parametersOf(callback: LoginCallback, redirectUri: string): URLSearchPa
   const isAtRedirectUri =
     url.pathname === expected.pathname &&
     (!hasOrigin || (url.protocol === expected.protocol && url.host === expected.host)) &&
-    // A repeated parameter is ambiguous: the app may read another value of it than was compared.
+    // A repeated parameter is ambiguous: the app can read another value of it than was compared.
     [...own].every((name) => valuesOf(url, name) === valuesOf(expected, name))
   if (!isAtRedirectUri) throw redirectUriMismatch()
   const added = [...url.searchParams.keys()].filter((name) => !own.has(name))

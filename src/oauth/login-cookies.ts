@@ -4,7 +4,7 @@ import { InvalidArgumentError } from '../shared/errors/index.ts'
 /** The maximum number of logins in progress in one browser. Above it the oldest is dropped. */
 const maxLogins = 5
 
-/** The maximum size of a cookie's name and value, in bytes. Browsers may reject more than 4,096 (RFC 6265, section 6.1). */
+/** The maximum size of a cookie's name and value, in bytes. Browsers reject more than 4,096 (RFC 6265, section 6.1). */
 const maxCookieSize = 3_500
 
 /**
@@ -30,12 +30,12 @@ export interface LoginCookies {
 }
 
 /**
- * Creates the cookies for the callback at a redirect URI: HttpOnly, and SameSite=Lax, so that the browser sends them when
- * the service redirects it back.
+ * Creates the cookies for the callback at a redirect URI: HttpOnly, and SameSite=Lax, so that the browser sends them
+ * when the service redirects it back.
  *
  * Over https they are Secure and have the `__Host-` prefix, so that no other host, including subdomains, can set them.
- * Over http (loopback) neither is possible. The prefix requires `Path=/`, which also lets the start of a login count the
- * logins in progress.
+ * Over http (loopback) neither is possible. The prefix requires `Path=/`, which also lets the start of a login count
+ * the logins in progress.
  */
 export function loginCookies(redirectUri: string, cookieName: string): LoginCookies {
   const { protocol } = new URL(redirectUri)

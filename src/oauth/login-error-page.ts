@@ -3,7 +3,10 @@ import { LoginError, type LoginErrorReason, type NetworkError, type TimeoutError
 /** The errors of a login before `onConnected` is called. */
 export type LoginFailure = LoginError | NetworkError | TimeoutError
 
-/** Returns the status of a failed login: 403 if access was denied, 502 if the service failed or rejected the app, else 400. */
+/**
+ * Returns the status of a failed login: 403 if access was denied, 502 if the service failed or rejected the app, else
+ * 400.
+ */
 export function statusOf(failure: LoginFailure): number {
   const reason = reasonOf(failure)
   if (reason === 'access_denied') return 403

@@ -149,7 +149,7 @@ export function copyAppData(data: unknown): unknown {
   try {
     json = JSON.stringify(data)
   } catch {
-    // A cycle or a bigint. The platform's error may quote the data.
+    // A cycle or a bigint. The platform's error can quote the data.
   }
   if (json === undefined || !survivesJson(data)) {
     throw new InvalidArgumentError(

@@ -25,8 +25,8 @@ export interface AuthorizationCodeGrant {
 
 /**
  * An OAuth app without a client secret, for code that users can read: pages, browser extensions, native apps (a public
- * client in RFC 6749, section 2.1). It starts a login and checks the callback. Your server then exchanges the code, with
- * `OAuthApp.exchangeCode`.
+ * client in RFC 6749, section 2.1). It starts a login and checks the callback. Your server then exchanges the code,
+ * with `OAuthApp.exchangeCode`.
  *
  * @throws InvalidArgumentError when an option is invalid
  */

@@ -21,7 +21,7 @@ export interface TokenRequest {
   /** In milliseconds, including reading the response. */
   readonly timeout: number
   readonly signal: WebAbortSignal | undefined
-  /** No error may quote them. */
+  /** Errors must not quote them. */
   readonly secrets: readonly string[]
 }
 

@@ -93,7 +93,10 @@ export function validationFailed(description: string): HttpError {
   return new HttpError(422, 'validation_failed', description)
 }
 
-/** Inferred: no document says how the service refuses what is already there. 409 is the status for that (RFC 9110, 15.5.10). */
+/**
+ * Inferred: no document says how the service refuses what is already there. 409 is the status for that (RFC 9110,
+ * 15.5.10).
+ */
 export function alreadyExists(what: string): HttpError {
   return new HttpError(409, 'already_exists', `A ${what} with this \`email\` already exists.`)
 }

@@ -30,8 +30,8 @@ export function checkValue(subject: string, value: unknown, schema: z.ZodMiniTyp
 type Shape = Readonly<Record<string, z.ZodMiniType>>
 
 /**
- * Returns the options with their defaults. Throws a `TypeError` unless they are a plain object whose keys are all in the
- * shape and whose values match it. `what` names one of the options in the error message.
+ * Returns the options with their defaults. Throws a `TypeError` unless they are a plain object whose keys are all in
+ * the shape and whose values match it. `what` names one of the options in the error message.
  */
 export function readOptions<S extends Shape>(what: string, shape: S, options: unknown): z.output<z.ZodMiniObject<S>> {
   checkValue(`The ${what}s`, options, plainObject)
@@ -58,8 +58,8 @@ export function expectationOf(schema: z.core.$ZodType): { expected: string; secr
 const guesses = new WeakSet<z.core.$ZodType>()
 
 /**
- * Returns the schema of a field of a body that no page of the documents prints. Only the MCP tools name it, so it can be
- * left out.
+ * Returns the schema of a field of a body that no page of the documents prints. Only the MCP tools name it, so it can
+ * be left out.
  */
 export function guessed<Schema extends z.ZodMiniType>(schema: Schema): z.ZodMiniOptional<Schema> {
   const optional = z.optional(schema)

@@ -70,7 +70,7 @@ export function toJson(name: string, value: unknown): string | undefined {
   let text: string | undefined
   try {
     text = JSON.stringify(value, function (this: object, key: string, found: unknown) {
-      // The object that a `toJSON` returned may have a `toJSON` too.
+      // The object that a `toJSON` returned might have a `toJSON` too.
       if (key === 'toJSON' && typeof found === 'function') return undefined
       const kind = isInvalidDate(found, key, this) ? 'an invalid Date' : unfitKind(found)
       const isContainer = typeof found === 'object' && found !== null
@@ -109,7 +109,9 @@ function isInvalidDate(found: unknown, key: string, holder: object): boolean {
   return found === null && Reflect.get(holder, key) instanceof Date
 }
 
-/** Returns what is wrong with a value that `JSON.stringify` cannot read, whose getters or `toJSON` may quote a value. */
+/**
+ * Returns what is wrong with a value that `JSON.stringify` cannot read, whose getters or `toJSON` can quote a value.
+ */
 function problemOf(thrown: unknown): string {
   if (thrown instanceof RangeError) return 'is nested too deeply'
   return thrown instanceof TypeError && /circular|cyclic/i.test(thrown.message)

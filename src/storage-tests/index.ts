@@ -26,7 +26,7 @@ export interface StorageTestsOptions {
   /**
    * The URL of a module that exports this `open`, such as `new URL('./storage.js', import.meta.url).href`. With it, the
    * tests also open the storage in other processes of Node, and kill them while they write. Leave it out for a storage
-   * that only one process may use.
+   * that only one process can use.
    * @default none, and the tests with several processes are skipped
    */
   readonly module?: string | undefined

@@ -15,8 +15,8 @@ export interface UnstorageLike {
 const pageSize = 100
 
 /**
- * Keeps connections in a storage of `unstorage`, which has no conditional write, so only ONE PROCESS may use it. Wrap the
- * storage once: two wraps, like two processes, lose logins and bring back revoked tokens. For several processes use
+ * Keeps connections in a storage of `unstorage`, which has no conditional write, so use it in ONE PROCESS only. Wrap
+ * the storage once: two wraps, like two processes, lose logins and bring back revoked tokens. For several processes use
  * `sqliteStorage`, `redisStorage` or `postgresStorage`.
  *
  * Some drivers, among them the one for files, lose the record that they are writing when the process is killed.
@@ -25,7 +25,7 @@ export function singleProcessStorage(storage: UnstorageLike): KeyValueStorage {
   const methods = ['getItem', 'setItem', 'removeItem', 'getKeys'] as const
   checkMethods('storage', storage, methods, 'Pass what `createStorage` of `unstorage` returns.')
   const turns = new Turns()
-  /** Drivers may return parts of a text that is being written, so reads take turns as well. */
+  /** Drivers can return parts of a text that is being written, so reads take turns as well. */
   const get = async (key: string): Promise<string | null> => {
     const value: unknown = (await inTime(storage.getItem(key))) ?? null
     if (value === null || typeof value === 'string') return value

@@ -23,7 +23,7 @@ export class Activity {
     this.#silence = silence
   }
 
-  /** Whether the code has opened a connection, which may be closed again. */
+  /** Whether the code has opened a connection, which might be closed again. */
   get hasHandles(): boolean {
     return this.#handles.size > 0
   }
@@ -66,7 +66,10 @@ export class Activity {
   }
 }
 
-/** An immediate may have been cleared, cryptography may have ended at once, and compression may have nothing to do. */
+/**
+ * An immediate might have been cleared, cryptography might have ended at once, and compression might have nothing to
+ * do.
+ */
 function isUnderWay(type: string, resource: object): boolean {
   if (type === 'Immediate') return typeof Reflect.get(resource, '_onImmediate') === 'function'
   if (type === 'ZLIB') return Boolean(Reflect.get(resource, 'buffer'))

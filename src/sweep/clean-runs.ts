@@ -9,7 +9,10 @@ export type Subject = 'job' | 'program'
 /** What runs without a fault show. */
 export interface Baseline {
   readonly run: Run
-  /** Targets and outputs whose content differs between two clean runs: a time, or a random text. Only their number is compared. */
+  /**
+   * Targets and outputs whose content differs between two clean runs: a time, or a random text. Only their number is
+   * compared.
+   */
   readonly variable: ReadonlySet<string>
 }
 
@@ -21,13 +24,14 @@ const hints: Readonly<Record<string, string>> = {
 }
 
 /**
- * How much later the second run is, in milliseconds. First the day, the hour, the minute and the second differ. If the job then
- * acts on what has become old, only the minute and the second.
+ * How much later the second run is, in milliseconds. First the day, the hour, the minute and the second differ. If the
+ * job then acts on what has become old, only the minute and the second.
  */
 const delays = [93_784_005, 64_005]
 
 /**
- * Runs a job or a program without a fault, and again at another time with other random numbers. Refuses one that differs.
+ * Runs a job or a program without a fault, and again at another time with other random numbers. Refuses one that
+ * differs.
  *
  * @param runOnce gets how much later the time is, in milliseconds
  */
@@ -98,7 +102,9 @@ function checkDone(what: Subject, run: Run): Run {
 /** The data that each sandbox starts with. */
 interface Data {
   readonly ids: ReadonlySet<string>
-  /** The full hour after its newest time, in milliseconds since the epoch. Nothing in it lies in the future of a run. */
+  /**
+   * The full hour after its newest time, in milliseconds since the epoch. Nothing in it lies in the future of a run.
+   */
   readonly end: number
 }
 

@@ -6,9 +6,9 @@ const silence = 50
 
 /** Real milliseconds after which nothing is expected any more. Loading a module, for example, is not seen. */
 const grace = 300
-/** Real milliseconds that a job may wait for real input or output. */
+/** Real milliseconds that a job can wait for real input or output. */
 const longestWait = 2_000
-/** Timers that may fire, which takes about a second. A simulated day of polling every 10 ms would take minutes. */
+/** Timers that can fire, which takes about a second. A simulated day of polling every 10 ms would take minutes. */
 const mostTimers = 20_000
 /**
  * Real milliseconds of one turn that count. It took longer if the job computed, or the process did not get its turn.

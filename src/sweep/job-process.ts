@@ -58,7 +58,7 @@ export class Durable {
   readonly #texts = new Map<string, string>()
   readonly #beforeAssignment: () => void
 
-  /** @param beforeAssignment called before each assignment; it may kill the process */
+  /** @param beforeAssignment called before each assignment; it can kill the process */
   constructor(beforeAssignment: () => void) {
     this.#beforeAssignment = beforeAssignment
   }

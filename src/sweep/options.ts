@@ -62,7 +62,7 @@ export interface SweepOptions<Context = undefined, Value = unknown> {
   readonly setup?: ((sandbox: Sandbox) => Context | Promise<Context>) | undefined
   /**
    * Checks the data after the job has ended. Throw an error if the data is wrong. The error is ignored in runs in which
-   * a colleague has changed the data, because the job may have read the data before the change.
+   * a colleague has changed the data, because the job might have read the data before the change.
    */
   readonly check?: ((sandbox: Sandbox, outcome: SweepOutcome<Context, Value>) => void | Promise<void>) | undefined
   /**

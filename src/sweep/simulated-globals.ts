@@ -44,7 +44,7 @@ function install(): () => void {
     const before = Object.getOwnPropertyDescriptor(target, name)
     Object.defineProperty(target, name, { writable: true, configurable: true, enumerable: true, ...before, value })
     stops.push(() => {
-      // Somebody else may have patched it since.
+      // Somebody else might have patched it since.
       if (Reflect.get(target, name) !== value) return
       Reflect.deleteProperty(target, name)
       if (before !== undefined) Object.defineProperty(target, name, before)

@@ -21,7 +21,7 @@ export function judge(baseline: Baseline, run: Run): Verdict[] {
   const isDone = run.outcome.end === 'done'
   return [
     ...judgeWrites(baseline, run, isDone),
-    // After a pause or a change by a colleague, the lists may have other items.
+    // After a pause or a change by a colleague, the lists might have other items.
     ...(isDone && !run.strikes.some(({ fault }) => faults[fault].pause ?? faults[fault].change)
       ? judgeOutputs(baseline, run)
       : []),
@@ -79,7 +79,7 @@ function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boole
 
 /** The differences to a clean run that are allowed, because time passed or a colleague changed the data. */
 interface Expectations {
-  /** Whether a write that a clean run makes may be missing. */
+  /** Whether a write that a clean run makes might be missing. */
   expectsLost(write: NamedWrite): boolean
   /** Whether writes that a clean run does not make are due. */
   readonly expectsExtra: boolean

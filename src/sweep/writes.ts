@@ -8,7 +8,10 @@ export interface NamedWrite {
   readonly target: string
   /** Whether applying it twice makes two of something. */
   readonly creates: boolean
-  /** What it created, as JSON without ids and times. Otherwise the fields that it sent, as they are at the end of the run. */
+  /**
+   * What it created, as JSON without ids and times. Otherwise the fields that it sent, as they are at the end of the
+   * run.
+   */
   readonly content: string
   /** The parts of the path that lead to the item, named as in `target`. */
   readonly place: readonly string[]
@@ -56,7 +59,9 @@ export function effectsOf({ state, requests }: Sandbox, skipped: number): Effect
   return { writes: read.map((write) => (write.creates ? write : { ...write, content: contentOf(write) })), contentOf }
 }
 
-/** Returns the id of a request's operation, such as `messages.create`, or what the service calls it if there is none. */
+/**
+ * Returns the id of a request's operation, such as `messages.create`, or what the service calls it if there is none.
+ */
 export function operationOf({ method, path, operation }: RecordedRequest): string {
   const isOf = (template: string): boolean => new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path)
   return operations.find((each) => each.method === method && isOf(each.path))?.id ?? operation ?? path

@@ -1,4 +1,5 @@
-// A schema for each model and each body. Only src/client/lazy-schemas.ts loads this folder, when a schema is first used.
+// A schema for each model and each body. Only src/client/lazy-schemas.ts loads this folder, when a schema is first
+// used.
 
 import * as z from 'zod/mini'
 import type { Contact, CreateContactBody, UpdateContactBody } from '../models/contact.ts'

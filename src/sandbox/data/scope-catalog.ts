@@ -2,7 +2,8 @@ import type { Role } from './shapes.ts'
 
 /**
  * The 16 scopes (docs/service.md#scopes), each with what it allows, for the consent page. Some operations need an
- * `actor=self` token (docs/service.md#actors): the second text leaves them out for an app, and is `null` if nothing is left.
+ * `actor=self` token (docs/service.md#actors): the second text leaves them out for an app, and is `null` if nothing is
+ * left.
  */
 const descriptions = {
   'conversations:read': ['Read conversations'],

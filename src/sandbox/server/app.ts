@@ -1,5 +1,5 @@
-// src/sandbox/server receives requests over HTTP, in process or from msw, records them, and adds faults and CORS headers
-// to the responses. Only start-sandbox.ts imports it.
+// src/sandbox/server receives requests over HTTP, in process or from msw, records them, and adds faults and CORS
+// headers to the responses. Only start-sandbox.ts imports it.
 
 import { Hono, type MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'

@@ -14,7 +14,7 @@ export interface ApiErrorDetails extends RequestErrorDetails {
  * The service responded with an error.
  *
  * Documented codes are `invalid_token`, `insufficient_scope`, `actor_self_required`, `forbidden` and `invalid_request`
- * ([reference](docs/service.md#errors)). There may be others.
+ * ([reference](docs/service.md#errors)). There might be others.
  */
 export class ApiError extends RequestError {
   static override readonly kind: string = 'ApiError'
@@ -165,7 +165,7 @@ export class RateLimitError extends ApiError {
   static override readonly kind: string = 'RateLimitError'
 }
 
-/** 5xx: the service failed. A write may have been applied. */
+/** Status 5xx. The service failed. A write is then unconfirmed, because the service might have applied it. */
 export class ServerError extends ApiError {
   static override readonly kind: string = 'ServerError'
 }

@@ -18,7 +18,7 @@ const basicCredentials =
 const lineBreaks = /[\p{Cc}\p{Zl}\p{Zp}]+/gu
 
 /**
- * Matches what may split a secret: a line break or an invisible character, also as HTML, in JSON or percent-encoded,
+ * Matches what can split a secret: a line break or an invisible character, also as HTML, in JSON or percent-encoded,
  * with the spaces around it, as mail wraps and headers fold text. A line break after a scheme is a space instead.
  */
 const splits =
@@ -42,10 +42,10 @@ export function redact(text: string, secrets: readonly string[] = []): string {
   const read = text.slice(0, longestRead)
   // Only text with a secret is joined, so that other lines stay apart.
   const joined = join(read)
-  // What may split a secret may also be part of it.
+  // What can split a secret can also be part of it.
   const found = withoutSecrets(joined, [...secrets, ...secrets.map(join), ...secrets.map(pack)])
   const whole = (found === joined ? withoutSecrets(read, secrets) : found).replace(lineBreaks, ' ')
-  // A secret of several words may be wrapped at some of its spaces.
+  // A secret of several words might be wrapped at some of its spaces.
   const packed = pack(whole)
   const isLeft = (bare: string) => bare.length >= shortestSecret && packed.includes(bare)
   if (secrets.some((secret) => /\s/.test(secret) && isLeft(pack(secret)))) return placeholder
@@ -68,7 +68,7 @@ function pack(text: string): string {
  */
 export function withoutSecrets(text: string, secrets: readonly string[] = []): string {
   let safe = text
-  // A secret may be the start of another one.
+  // A secret might be the start of another one.
   for (const secret of [...secrets].sort((a, b) => b.length - a.length)) {
     if (secret.length < shortestSecret || text.length < Math.min(secret.length, longestStart)) continue
     // Most texts have nothing encoded, and the longer pattern is slow to compile.
@@ -108,7 +108,7 @@ function inJson(character: string): string {
 
 /**
  * Returns a copy of an underlying error (of fetch or a token provider) that is safe to expose: name, message, `code`
- * and causes, redacted. The original may hold the request, and with it the token.
+ * and causes, redacted. The original can hold the request, and with it the token.
  */
 export function safeCause(error: unknown, secrets: readonly string[] = [], depth = 4): Error {
   const message = redact(messageOf(error), secrets)
@@ -126,7 +126,7 @@ export function innermost(error: Error): Error {
   return error.cause instanceof Error ? innermost(error.cause) : error
 }
 
-/** Reads a property of an error, whose getter may throw. */
+/** Reads a property of an error, whose getter can throw. */
 function read(error: object, name: string): unknown {
   try {
     return Reflect.get(error, name)
@@ -145,7 +145,7 @@ export function isError(value: unknown): value is Error {
   return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]'
 }
 
-/** Sets the name, and a stack without frames: they would point here, and the original may quote a secret. */
+/** Sets the name, and a stack without frames: they would point here, and the original can quote a secret. */
 function named(error: Error, name: string): Error {
   Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true })
   error.stack = `${name}: ${error.message}`

@@ -2,7 +2,7 @@ import type { WebHeaders } from '../web-types.ts'
 import { type ErrorDetails, type Remedy, SupportWorkspaceError } from './support-workspace-error.ts'
 
 /**
- * Whether a failed request may have had an effect.
+ * Whether a failed request might have had an effect.
  *
  * - `not-sent`: The service did not receive the request. A retry is safe.
  * - `refused`: The service rejected the request.
@@ -39,7 +39,7 @@ export interface ResponseInfo {
 export interface RequestErrorDetails extends ErrorDetails {
   /** The id of the operation. */
   readonly operation: string
-  /** Whether the request may have had an effect. */
+  /** Whether the request might have had an effect. */
   readonly outcome: Outcome
   /** What to do about it. */
   readonly remedy: Remedy
@@ -61,7 +61,7 @@ export class RequestError extends SupportWorkspaceError {
 
   /** The id of the operation, for example `conversations.list`. */
   readonly operation: string
-  /** Whether the request may have had an effect. */
+  /** Whether the request might have had an effect. */
   readonly outcome: Outcome
   /** The attempts, in order. Empty if nothing was sent. */
   readonly attempts: readonly Attempt[]
@@ -76,7 +76,7 @@ export class RequestError extends SupportWorkspaceError {
 
 /**
  * The connection could not be opened, or failed before the response was complete. `outcome` tells whether the request
- * may have arrived.
+ * might have arrived.
  */
 export class NetworkError extends RequestError {
   static override readonly kind: string = 'NetworkError'

@@ -31,7 +31,7 @@ export interface ProgramPlan extends ProgramOptions {
 export type ProgramResult = Run & { readonly processes: number }
 
 const maxStarts = 4
-/** Timers that may fire in one start, which takes about half a minute. */
+/** Timers that can fire in one start, which takes about half a minute. */
 const maxTimers = 10_000
 const day = 86_400_000
 /** Real minutes without a request after which a program, that perhaps only computes, is stopped. */
