@@ -10,7 +10,7 @@ for await (const _conversation of workspace.conversations.list({ limit: 50 })) c
 console.log(`Every conversation: ${count}`) // Every conversation: 120
 
 type Saved = { progress?: { checkpoint: Checkpoint | null; ids: string[] } }
-/** Saves the ids of each page together with its checkpoint. After a crash, the next run continues after the saved page. */
+/** Saves the ids of each page with its checkpoint. After a crash, the next run continues after the saved page. */
 export async function syncPages(workspace: SupportWorkspace, saved: Saved, atMost: number) {
   let { checkpoint, ids } = saved.progress ?? { checkpoint: null, ids: [] }
   for await (const page of workspace.conversations.list({ limit: 50 }, { resumeFrom: checkpoint }).pages()) {

@@ -49,7 +49,7 @@ try {
   step(5, `Sent message ${message.id} as ${message.user?.name}`)
 
   const background = await logIn('app')
-  // The client sends the call, because it does not know its actor. With `actor: 'app'`, TypeScript would reject the call.
+  // This client does not know its actor, so it sends the call. With `actor: 'app'`, TypeScript would reject it.
   const sync = new SupportWorkspace({ baseUrl, accessToken: background.accessToken })
   const rejected = await errorOf(sync.messages.create(newest, { body_html: '<p>Hello?</p>' }))
   expect(rejected instanceof ActorSelfRequiredError, `expected an ActorSelfRequiredError, got ${rejected}`)

@@ -44,7 +44,7 @@ async function checkSettings(
   const values = Object.entries(readable).map(([name, [value]]) => ({ name, value }) as SettingTable)
   const insert = database.insertInto('settings').values(values)
   await insert.onConflict((conflict) => conflict.doNothing()).execute()
-  // Another process may have started at the same time.
+  // Another process might have started at the same time.
   await check()
 }
 

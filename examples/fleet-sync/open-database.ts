@@ -71,7 +71,7 @@ function endIfSilent(client: pg.ClientBase, result: unknown): unknown {
 
 function openSqlite(path: string): OpenDatabase {
   try {
-    // Only this user may read a new file. SQLite gives the files beside it the same permissions.
+    // Only this user can read a new file. SQLite gives the files beside it the same permissions.
     if (path !== ':memory:') writeFileSync(path, '', { flag: 'wx', mode: 0o600 })
   } catch {
     // The file exists, or SQLite reports below why it cannot be created.

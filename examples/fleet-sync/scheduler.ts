@@ -86,8 +86,9 @@ export async function schedule({ database, queue, interval }: Omit<SchedulerPart
 
 /**
  * Compares all connections with the rows of the organizations. Writes the differences, which are logins, revocations,
- * tokens that lack a row, and rows that lack a token. If more than a few organizations have lost their token, the process might use
- * the wrong storage. These organizations are `doubtful` first, and are stopped in the next comparison.
+ * tokens that lack a row, and rows that lack a token. If more than a few organizations have lost their token, the
+ * process might use the wrong storage. These organizations are `doubtful` first, and are stopped in the next
+ * comparison.
  */
 export async function reconcile({ database, store }: StoreParts, doubtful = new Set<string>()): Promise<number> {
   const rows = await database.selectFrom('organizations').select(['key', 'login', 'ended']).execute()
@@ -108,7 +109,7 @@ export async function reconcile({ database, store }: StoreParts, doubtful = new 
   if (unsure.size > 0) log('doubtful', { count: unsure.size, message: 'Their tokens are gone. Look at the database.' })
   let changed = 0
   for (const [key] of different) {
-    // Asks the store again, because there may have been a login since the list was read.
+    // Asks the store again, because there might have been a login since the list was read.
     if (!unsure.has(key) && (await mirrorOne(database, store, key))) changed += 1
   }
   return changed

@@ -68,7 +68,7 @@ async function run(): Promise<void> {
 
   await Promise.all(workers)
   site.close()
-  // The scheduler may be waiting for Redis. It adds the remaining jobs at the next start.
+  // The scheduler might be waiting for Redis. It adds the remaining jobs at the next start.
   redis.disconnect()
   await close()
 }

@@ -94,7 +94,7 @@ export async function runWorker(settings: Settings): Promise<void> {
   process.send?.('ready')
 
   await ended
-  // Does not wait for Redis, which may be down. The jobs have stopped by now, and the scheduler adds incomplete jobs
+  // Does not wait for Redis, which might be down. The jobs have stopped by now, and the scheduler adds incomplete jobs
   // again.
   await Promise.race([worker.close().then(() => queue.close()), setTimeout(5_000)])
   server?.close()

@@ -6,8 +6,8 @@ const hiddenElements = new Set(['script', 'style', 'title'])
 
 /**
  * Returns the text of a message's HTML, in time proportional to its length. The tokenizer ignores how deep elements are
- * nested, so deep HTML is as fast as flat HTML. **Warning:** The result is not safe as HTML. Escape it before you put it into
- * a page.
+ * nested, so deep HTML is as fast as flat HTML. **Warning:** The result is not safe as HTML. Escape it before you put
+ * it into a page.
  */
 export function toText(bodyHtml: string): string {
   const parts: string[] = []
