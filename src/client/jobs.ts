@@ -17,7 +17,7 @@ export function exitCodeOf(error: unknown): number {
 
 /**
  * Client options for programs that run unattended, such as an export at night, because they can wait longer before they
- * fail. For a backlog, add `rateLimiter: new AdaptiveRateLimiter()`.
+ * fail. Share one client or one `rateLimiter` between all calls of a backlog.
  *
  * @example
  * const patient = workspace.withOptions(jobOptions)

@@ -14,8 +14,9 @@ export interface ConnectionList {
 }
 
 /**
- * The connections of a store. Await it for all of them, oldest first, or iterate it for one after the other, in no
- * particular order and with only a few in memory. Nothing is read until then, and each iteration reads again.
+ * The connections of a store. `await` returns all of them, oldest first. An iteration yields one after the other, with
+ * only a few in memory. Its order is not defined. The storage is read when you await or iterate, and each iteration
+ * reads it again.
  */
 export class ConnectionListing implements Promise<ConnectionList>, AsyncIterable<Connection> {
   readonly #read: () => AsyncIterable<Found>

@@ -82,11 +82,11 @@ export class ConnectionStore {
    * Calls `/me` to identify the token, and saves it in place of the previous token of its connection.
    *
    * A new login replaces the token and the scopes of its connection. Request every scope that your app needs in each
-   * login: a login with fewer scopes drops those that an earlier one was granted.
+   * login, because a login with fewer scopes removes the scopes of an earlier login.
    *
-   * @throws ConnectionNotSavedError when `/me` or the storage fails. The token is not lost: call `retry()`.
-   * @throws InvalidArgumentError when the token or an option is invalid, or the token is of another service or app.
-   *   Nothing is sent then.
+   * @throws ConnectionNotSavedError when `/me` or the storage fails. Call `retry()` of the error to save the token.
+   * @throws InvalidArgumentError when the token or an option is invalid, or the token belongs to another service or
+   *   app. The token is then not sent.
    */
   save(token: AccessToken | string, options: SaveOptions = {}): Promise<Connection> {
     return traced(async () => {
@@ -118,11 +118,11 @@ export class ConnectionStore {
   }
 
   /**
-   * Lists the connections of this service. `await` it for all of them, or iterate it with `for await` if there are
-   * many. It reads the whole storage, page by page, so use it for a page or at startup and not for each request.
+   * Lists the connections of this service. `await` returns all of them. Use `for await` if there are many. Both read
+   * the whole storage, page by page, so list connections for a page or at startup, but not for each request.
    *
    * An iteration yields a connection twice if the storage lists its key twice, as Redis `SCAN` can while its table is
-   * resized; the iteration does not remember keys, to limit its memory. `await` returns each connection once.
+   * resized. To limit its memory, the iteration does not remember keys. `await` returns each connection once.
    *
    * @throws ConnectionStoreError `storage_failed`. For entries that cannot be read see `unreadable`.
    * @throws InvalidArgumentError when the filter or an option is invalid
@@ -137,7 +137,8 @@ export class ConnectionStore {
   }
 
   /**
-   * Replaces the metadata of a connection; `undefined` removes it. The last change wins.
+   * Replaces the metadata of a connection. `undefined` removes it. If two changes happen at the same time, the last one
+   * stays.
    *
    * @throws ConnectionStoreError `not_connected`, `storage_failed`, `secret_unknown`, `entry_damaged`
    * @throws InvalidArgumentError when `key` is not the key of a connection, or `metadata` is something else than a JSON

@@ -22,14 +22,14 @@ export interface WorkspaceOptions<A extends Actor = Actor> extends ChangeableOpt
   readonly actor?: A | undefined
 }
 
-/** A client of the actor, or of either one. */
+/** A client of the actor, or a union of both clients if the actor is not known. */
 export type WorkspaceOf<A extends Actor> = A extends Actor ? SupportWorkspace<A> : never
 
 /** The progress of `reseal`. */
 export interface ResealProgress {
   /** The number of connections checked so far. */
   readonly checked: number
-  /** The number of connections resealed so far. */
+  /** The number of connections that were encrypted with the first secret so far. */
   readonly resealed: number
 }
 
@@ -37,7 +37,7 @@ export interface ResealProgress {
 export interface ResealOptions {
   /** Called after each connection. */
   readonly onProgress?: ((progress: ResealProgress) => void) | undefined
-  /** Stops between two connections. Connections resealed before stay resealed. */
+  /** Stops between two connections. Earlier connections stay encrypted with the first secret. */
   readonly signal?: WebAbortSignal | undefined
 }
 

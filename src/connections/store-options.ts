@@ -17,8 +17,8 @@ import { ConnectionRecords } from './records.ts'
 /** The options of a `ConnectionStore`. */
 export interface ConnectionStoreOptions {
   /**
-   * Base URL of the service, as for a client. The URL is part of every storage key. Their tokens are therefore only
-   * sent to this URL, because a store for another URL does not see these connections.
+   * Base URL of the service, as for a client. The URL is part of every storage key, so a store for another URL does not
+   * see these connections. Their tokens are only sent to this URL.
    */
   readonly baseUrl: string
   /**
@@ -27,8 +27,8 @@ export interface ConnectionStoreOptions {
    */
   readonly clientId?: string | undefined
   /**
-   * Where connections are kept: `sqliteStorage` for one machine, `redisStorage` or `postgresStorage` for several, or
-   * your own.
+   * Storage for the connections: `sqliteStorage` for one machine, `redisStorage` or `postgresStorage` for several
+   * machines, or your own storage.
    * @default `memoryStorage`, which ends with the process
    */
   readonly storage?: KeyValueStorage | undefined
@@ -51,9 +51,9 @@ export interface ConnectionStoreOptions {
    * Called when the token of a connection was revoked and the connection has been removed, to ask for a new login. A
    * token counts as revoked after a 401 `invalid_token` that a call of `/me` with the same token confirms.
    *
-   * Called once, in the process that removed the connection, even if many calls in several processes fail at the same
-   * time. If that process ends between the removal and the call, it is not called at all. Awaited before the failing
-   * calls of that process reject, within their time limits. An error that it throws becomes the `cause` of their
+   * Called at most once, in the process that removed the connection, even if many calls in several processes fail at
+   * the same time. If that process ends between the removal and the call, `onRevoked` is not called. The failing calls
+   * of that process await it, within their time limits. An error that it throws becomes the `cause` of their
    * `AuthenticationError`.
    *
    * Do not `remove` the connection here: there might already be a new login.
@@ -68,9 +68,8 @@ export interface ConnectionStoreOptions {
    */
   readonly keepRevoked?: boolean | undefined
   /**
-   * The options of every client that the store creates, including the one that calls `/me`. All clients share one
-   * `rateLimiter`, by default a `AdaptiveRateLimiter`, which limits each connection by its key. Jobs that send a
-   * backlog are faster with `client: { rateLimiter: new AdaptiveRateLimiter() }`.
+   * The options of every client that the store creates, including the client that calls `/me`. All clients share one
+   * `rateLimiter`, by default an `AdaptiveRateLimiter`, which limits each connection by its key.
    */
   readonly client?: Omit<ClientOptions, (typeof ownClientOptions)[number]> | undefined
 }

@@ -16,7 +16,7 @@ export const abandoned: unknown = /* @__PURE__ */ new DOMException('The loop ove
 /** Of more attempts, an error lists the first one and the last ones. */
 const listedAttempts = 20
 
-/** What a request failed with, for the layers around it. */
+/** The failure of a request, for the layers around it. */
 export interface Failure {
   readonly error: RequestError
   /** Status and headers, if there was a response. */
@@ -90,7 +90,8 @@ export class CallRecord {
   }
 
   /**
-   * Whether the service might have applied the call, if this is how it failed. A caller's reason says nothing of that.
+   * Whether the service might have applied the call, if it failed with this error. The reason of an abort does not
+   * tell.
    */
   mayHaveBeenApplied(error: unknown): boolean {
     if (error instanceof RequestError) return error.outcome === 'unknown'

@@ -13,9 +13,9 @@ export interface WithResponse<Data> {
 /**
  * A promise of the response data. `withResponse()` also returns status, headers and request id.
  *
- * Rejects with a `RequestError`, which has a class for each kind of failure, with an `InvalidArgumentError` if an
- * argument is invalid, or with the reason of an aborted `signal`. The stack of an error leads to the line that awaits
- * the call.
+ * Rejects with a `RequestError`, which has a subclass for each kind of failure. If an argument is invalid, it rejects
+ * with an `InvalidArgumentError`, and after an abort with the reason of the `signal`. The stack of an error leads to
+ * the line that awaits the call.
  *
  * @example
  * const organization = await workspace.organization.get()

@@ -50,7 +50,7 @@ export interface PreparedCall extends Omit<CapturedCall, 'body' | 'extraQuery' |
  * The requests of a call that middleware has sent. A journal begins a new history each time that it decides to send.
  */
 export interface CallHistory {
-  /** Whether the service might have applied what was sent. */
+  /** Whether the service might have applied the requests. */
   outcome: Outcome
   /** The first request of a POST or PATCH that might have been applied. It is not sent again. */
   first: Promise<Reply> | undefined

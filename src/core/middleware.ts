@@ -3,8 +3,9 @@ import type { Reply } from './layers.ts'
 import type { Operation } from './operation.ts'
 
 /**
- * A call on its way to the service. Its input was checked, and its schemas have run. Only `query`, `body`, `headers`
- * and `signal` can be changed: pass a copy to `next`. The token is not part of it.
+ * A call on its way to the service. Its input was checked, and its schemas have run. To change `query`, `body`,
+ * `headers` or `signal`, pass a changed copy to `next`. The other properties must stay the same. The call does not
+ * contain the token.
  */
 export interface OutgoingCall {
   /** The operation, for example `{ id: 'contacts.get', method: 'GET', … }`. */
@@ -32,14 +33,14 @@ export interface OutgoingCall {
   readonly timeout: number
   /** Timeout for the call, from `next` on, in milliseconds. */
   readonly totalTimeout: number
-  /** Whether the reply must come from the service: a cache must pass the call on. */
+  /** Whether the reply must come from the service. If true, a cache must pass the call on. */
   readonly fresh: boolean
   /** The `context` of the client: in a connection store, by default the key of the connection. */
   readonly context: unknown
 }
 
 /**
- * A function around every call of a client: it can change the call, send it with `next`, and see the reply or the
+ * A function around every call of a client. It can change the call, send it with `next`, and see the reply or the
  * error. A list makes a call for each page. The retries of a call are inside `next`.
  *
  * @example

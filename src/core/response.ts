@@ -47,7 +47,8 @@ export class OpenResponse {
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
 
   /**
-   * Takes what `fetch` returned. One that ignores the signal can do so late, with a connection that must be released.
+   * Takes the result of `fetch`. A `fetch` that ignores the signal can return late, with a connection that must be
+   * released.
    *
    * @throws BadFetch if it is no response
    */

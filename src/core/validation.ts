@@ -113,7 +113,8 @@ export async function validateResponse(
   const drifts = new Map<string, Drift>()
   const outputs: unknown[] = []
   let invalid = 0
-  // One after the other: the first check can load the schemas, and a page might have millions of items.
+  // The checks run one after the other, because the first can load the schemas, and a page might have millions of
+  // items.
   for (const value of envelope === 'list' ? (data as unknown[]) : [data]) {
     let checked: Checked
     try {

@@ -8,16 +8,16 @@ import { Notebook } from './notebook.ts'
 /** The options of `evidenceRecorder`. */
 export interface EvidenceRecorderOptions {
   /**
-   * Called with everything that was seen so far, each time that a call has shown something new. Its error is ignored.
+   * Called with all facts so far, each time that a call has shown a new fact. Errors that it throws are ignored.
    */
   readonly onEvidence?: ((evidence: EvidenceFile) => void) | undefined
 }
 
-/** Records what the calls of an app show of the service. */
+/** Records facts about the service from the calls of an app. */
 export interface EvidenceRecorder {
-  /** For the `middleware` of a client. */
+  /** The middleware that records. Pass it in the `middleware` option of a client. */
   readonly middleware: Middleware
-  /** Returns what was seen so far, as `probe` does. */
+  /** Returns all facts so far, in the same form as `probe`. */
   evidence(): EvidenceFile
 }
 

@@ -28,7 +28,7 @@ export class UnconfirmedWriteError extends RequestError {
   ) {
     const conversation = path.conversation_id
     const place = conversation === undefined ? '' : ` in the conversation ${conversation}`
-    // What a `find` throws can hold a request, and with it the token.
+    // The error of a `find` can hold a request, and with it the token.
     const cause = thrown === undefined || isSupportWorkspaceError(thrown) ? thrown : safeCause(thrown)
     super(`${operation} of the key "${key}"${place} may have been applied: ${problem}.`, {
       operation,

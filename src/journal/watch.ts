@@ -6,12 +6,12 @@ import { type Finding, lookFor, type Shared, type Write } from './write.ts'
 const longestPause = 8_000
 
 /**
- * Looks for the effect of a write until it is known, its record changes, or there is no hope. Returns why there is
- * none; undefined if the record has changed, also because the effect was found.
+ * Checks a write until its effect is found, its record changes, or the time for checks is over. Returns the reason why
+ * the write could not be confirmed. Undefined if the record has changed, for example because the effect was found.
  *
- * How long a write has been watched is in its record, so that a process that is killed and started again does not begin
- * anew. Each process adds to what it has read as much as its monotonic clock tells. So the sum of several processes is
- * at most the time that has passed, whatever their wall clocks say.
+ * The record has the time for which a write has been watched, so that a restarted process continues to count. Each
+ * process adds the time of its monotonic clock to the time that it has read. The sum of several processes is therefore
+ * at most the time that has passed, even if their wall clocks differ.
  *
  * @param isOwn whether the attempt was made by this process, and has ended
  */

@@ -14,10 +14,12 @@ export interface LoginContext<Data = unknown> {
   /** The callback request. */
   readonly request: WebRequest
   /**
-   * The path to redirect the browser to. The default path if the callback belongs to no login that `start` has begun.
+   * The path to redirect the browser to. The default path if `start` has not begun the login of the callback.
    */
   readonly returnTo: string
-  /** The `data` passed to `start`. Undefined without `data`, or if the callback belongs to no login of `start`. */
+  /**
+   * The `data` passed to `start`. Undefined if it was omitted, or if `start` has not begun the login of the callback.
+   */
   readonly data: Data | undefined
 }
 
@@ -55,7 +57,7 @@ export interface LoginHandlersOptions<Data = unknown> extends LoginRequest {
   readonly onError?: ((error: Error, context: LoginErrorContext<Data>) => HandlerResult) | undefined
   /**
    * The path that the browser is redirected to after the login. It must be on your site and at most 1,024 characters
-   * long. The start URL can override it, for example with `?return_to=/inbox`; an override that leaves the site or is
+   * long. The start URL can override it, for example with `?return_to=/inbox`. An override that leaves the site or is
    * too long is ignored.
    * @default '/'
    */

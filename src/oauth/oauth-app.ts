@@ -24,7 +24,7 @@ import type { LoginTransaction } from './transaction.ts'
 
 /** The options of an `OAuthApp`. */
 export interface OAuthAppOptions extends CommonAppOptions {
-  /** The app's secret. Keep it on a server; use `PublicOAuthApp` in a browser. */
+  /** The app's secret. Keep it on a server, and use `PublicOAuthApp` in a browser. */
   readonly clientSecret: string
   /**
    * How the app authenticates to the token endpoint: in the form body ([specification](docs/service.md#login)), or with
@@ -33,7 +33,8 @@ export interface OAuthAppOptions extends CommonAppOptions {
    */
   readonly clientAuthentication?: ClientAuthentication | undefined
   /**
-   * Sends the code exchange; called as `fetch(url, init)`. For a proxy or a test double. Must not follow redirects.
+   * Sends the code exchange. Called as `fetch(url, init)`. Use it for a proxy or a test double. It must not follow
+   * redirects.
    * @default globalThis.fetch
    */
   readonly fetch?: WebFetch | undefined
@@ -120,7 +121,7 @@ export class OAuthApp {
   }
 
   /**
-   * Checks the callback and exchanges its code for an access token. The exchange is never retried, because a code works
+   * Checks the callback and exchanges its code for an access token. The exchange is sent once, because a code works
    * only once.
    *
    * @throws LoginError when the callback or the transaction is invalid, or the service rejects the login; see `reason`

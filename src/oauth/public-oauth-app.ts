@@ -67,7 +67,7 @@ export class PublicOAuthApp {
 
   /**
    * Checks the callback of a login and returns the grant that your server needs to finish it. POST the grant to your
-   * server immediately, over https: with it and the client secret, anyone could get the token.
+   * server immediately, over https, because anyone with the grant and the client secret could get the token.
    *
    * @throws LoginError when the callback or the transaction is invalid, or the service rejects the login; see `reason`
    */

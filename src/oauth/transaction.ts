@@ -37,11 +37,11 @@ interface UsedState {
 const maxUsedStates = 10_000
 
 /**
- * A login in progress, from `startLogin` to the callback. It holds the state and the code verifier, and reveals neither
- * when printed, inspected, cloned or serialized. It can be used for one callback, and expires.
+ * A login in progress, from `startLogin` to the callback. It holds the state and the code verifier, and hides both when
+ * it is printed, inspected, cloned or serialized. It can be used for one callback, and expires.
  *
- * Keep it until the callback: with `serializeTransaction` in a browser, with `sealTransaction` on a server, or let
- * `createLoginHandlers` do it.
+ * Store it until the callback, with `serializeTransaction` in a browser or with `sealTransaction` on a server.
+ * `createLoginHandlers` does this for you.
  */
 export class LoginTransaction {
   /** The service's URL. */
@@ -133,8 +133,9 @@ export function toTransactionRecord(transaction: LoginTransaction): TransactionR
  * Returns a transaction as text that survives the redirect. Store it in the `sessionStorage` of the browser that
  * started the login, which belongs to one tab.
  *
- * **The text contains the state and the code verifier in plain text.** Do not log it, send it, or store it where
- * another origin or another user can read it. On a server use `sealTransaction`.
+ * **Warning:** Anyone who reads the text can attack the login, because it contains the state and the code verifier in
+ * plain text. Do not log it, send it, or store it where another origin or another user can read it. On a server use
+ * `sealTransaction`.
  *
  * @throws LoginError `transaction_used`, `transaction_expired`, `transaction_invalid`
  */

@@ -8,15 +8,15 @@ import { largestLimit } from './lists.ts'
 
 /** The options of `probe`. */
 export interface ProbeOptions {
-  /** The address of the service, as for a client. */
+  /** Base URL of the service, as for a client. */
   readonly baseUrl: string
   /** Your token. The probe reads what the token can read, and reports names and counts only. */
   readonly accessToken: string
-  /** Says that the owner of the token agrees to the requests that `announceProbe` describes. */
+  /** Confirms that the owner of the token agrees to the requests that `announceProbe` describes. */
   readonly confirmed: true
   /** Sends the requests. By default the platform's `fetch`. */
   readonly fetch?: WebFetch | undefined
-  /** Allows plain http to other machines. By default only to this one. */
+  /** Allows plain http to other machines. By default it is only allowed to this machine. */
   readonly allowInsecureHttp?: boolean | undefined
   /** @internal */
   readonly wait?: ((milliseconds: number) => Promise<void>) | undefined

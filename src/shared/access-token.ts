@@ -9,21 +9,22 @@ interface AccessTokenDetails extends Pick<AccessToken, 'accessToken' | 'baseUrl'
  * The result of a login: a long-lived, opaque access token, without a refresh token or an expiry
  * ([specification](docs/service.md#tokens)).
  *
- * Printing, inspecting, cloning or serializing it shows `[redacted]`. Read the secret from `token.accessToken` to store
- * it.
+ * If you print, inspect, clone or serialize the object, the token is `[redacted]`. Read `token.accessToken` to store
+ * the token.
  */
 export class AccessToken {
   readonly #accessToken: string
 
-  /** The service that issued the token, as the app's normalized `baseUrl`. Send the token nowhere else. */
+  /** The service that issued the token, as the app's normalized `baseUrl`. Send the token only to this URL. */
   readonly baseUrl: string
   /** The client id of the app that the token was issued to. */
   readonly clientId: string
   /** The token type as sent by the service, for example `Bearer`. */
   readonly tokenType: string
   /**
-   * The granted scopes, separated by spaces. If the service names none, those that were requested (RFC 6749, section
-   * 5.1); after `exchangeCode` it is empty then, because the requested scopes come from the browser.
+   * The granted scopes, separated by spaces. If the response has no scopes, the requested scopes were granted (RFC
+   * 6749, section 5.1). After `exchangeCode`, such a response gives an empty text, because the requested scopes come
+   * from the browser.
    */
   readonly scope: string
   /** The granted scopes, as a list. */

@@ -27,7 +27,7 @@ return 1`
 /**
  * Keeps connections in Redis, which several machines can share. Works with `ioredis` and `redis` (node-redis), but not
  * with a cluster, as `SCAN` lists the keys of one node. The server must not evict keys (`maxmemory-policy noeviction`).
- * Do not set a `keyPrefix` on the client: use the `prefix` of the store.
+ * Use the `prefix` of the store, because a `keyPrefix` of the client does not work.
  */
 export function redisStorage(client: RedisClient): KeyValueStorage {
   if (!isIoredis(client))

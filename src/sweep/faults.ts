@@ -31,7 +31,7 @@ const hour = 3_600_000
 /** A kill after a write. The faults that use it differ in what the service does before the process starts again. */
 const killedAfterWrite = { fault: { drop: 'after-effect' }, kills: true, onlyWrites: true } as const
 
-/** The faults of a sweep, from the simplest. A sweep injects each into each request that it can strike. */
+/** The faults of a fault test, from the simplest. The test injects each fault into each request that it can strike. */
 export const faults: Readonly<Record<FaultName, SweptFault>> = {
   unavailable: { text: 'a 503', fault: { status: 503 } },
   'unavailable-from-here': { text: 'a 503 to this and every later request', fault: { status: 503 }, lasts: true },
@@ -94,7 +94,7 @@ export const faults: Readonly<Record<FaultName, SweptFault>> = {
   'killed-in-file-write': { text: 'the process killed in the middle of a file write', place: 'cut of a file' },
 }
 
-/** A fault of a sweep. */
+/** A fault of a fault test. */
 export interface SweptFault {
   /** The description for a report. */
   readonly text: string

@@ -111,6 +111,6 @@ export interface SweepOptions<Context = undefined, Value = unknown> {
    * @default 1
    */
   readonly seed?: number | undefined
-  /** Ends the sweep early. It rejects with the reason of the signal. */
+  /** Ends the fault test early, which then rejects with the reason of the signal. */
   readonly signal?: WebAbortSignal | undefined
 }

@@ -6,7 +6,7 @@ import type { Run } from './run.ts'
 import type { Verdict } from './verdicts.ts'
 import { operationOf } from './writes.ts'
 
-/** One run of a sweep. */
+/** One run of a fault test. */
 export interface SweepRun {
   /** The id of the run, such as `reset-after-effect@3`. Pass `only: [id]` to repeat the run. */
   readonly id: string
@@ -32,7 +32,7 @@ export interface SweepReport {
   readonly failures: readonly SweepRun[]
   /** The ids of the operations that a run without faults wrote with, oldest first: `['messages.create']`. */
   readonly writes: readonly string[]
-  /** The seed of the sweep. */
+  /** The seed of the fault test. */
   readonly seed: number
   /** Throws an `Error` with the bug reports if a run failed. */
   assert(): void

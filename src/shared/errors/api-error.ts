@@ -4,9 +4,9 @@ export interface ApiErrorDetails extends RequestErrorDetails {
   readonly status: number
   readonly code: string | undefined
   readonly description: string | undefined
-  /** In seconds. */
+  /** Requested delay before the next request, in seconds. */
   readonly retryAfter?: number | undefined
-  /** Absent if no request was sent. */
+  /** Status and headers of the response. Absent if no request was sent. */
   readonly response?: ResponseInfo | undefined
 }
 
@@ -46,7 +46,7 @@ export class ApiError extends RequestError {
   }
 }
 
-/** 400: the request is malformed. */
+/** Status 400. The request is malformed. */
 export class BadRequestError extends ApiError {
   static override readonly kind: string = 'BadRequestError'
 }
@@ -77,7 +77,7 @@ export class AuthenticationError extends ApiError {
   static override readonly kind: string = 'AuthenticationError'
 }
 
-/** 403: the token or its user lacks the permission. */
+/** Status 403. The token or its user lacks the permission. */
 export class PermissionDeniedError extends ApiError {
   static override readonly kind: string = 'PermissionDeniedError'
 }
@@ -104,9 +104,9 @@ export class InsufficientScopeError extends PermissionDeniedError {
   readonly required: readonly string[]
   /** The scopes of the token, if the client knows them (from its `scopes` option or `SupportWorkspace.connect`). */
   readonly granted: readonly string[] | undefined
-  /** The required scopes that are not granted. All required scopes, if the granted ones are unknown. */
+  /** The required scopes that are not granted. If the granted scopes are unknown, all required scopes. */
   readonly missing: readonly string[]
-  /** The scopes to request at the next login: the granted ones and the missing ones. */
+  /** The scopes to request at the next login: the granted scopes and the missing scopes. */
   readonly scopesToRequest: readonly string[]
 
   constructor(message: string, details: InsufficientScopeDetails) {
@@ -119,12 +119,12 @@ export class InsufficientScopeError extends PermissionDeniedError {
   }
 }
 
-/** 404: the resource does not exist in the organization of the token. */
+/** Status 404. The resource does not exist in the organization of the token. */
 export class NotFoundError extends ApiError {
   static override readonly kind: string = 'NotFoundError'
 }
 
-/** 422: the service rejected the values in the request. */
+/** Status 422. The service rejected the values in the request. */
 export class UnprocessableError extends ApiError {
   static override readonly kind: string = 'UnprocessableError'
 }
@@ -144,11 +144,11 @@ export class AlreadyExistsError extends UnprocessableError {
 }
 
 /**
- * 422 `actor_self_required`: the operation requires an `actor=self` token
+ * Status 422 with the code `actor_self_required`. The operation requires an `actor=self` token
  * ([specification](docs/service.md#actors)).
  *
- * A client with `actor: 'app'` throws it without sending a request. Then `outcome` is `not-sent` and `response` is
- * undefined.
+ * A client with `actor: 'app'` throws this error before it sends a request. In this case `outcome` is `not-sent`, and
+ * `response` is undefined.
  */
 export class ActorSelfRequiredError extends UnprocessableError {
   static override readonly kind: string = 'ActorSelfRequiredError'

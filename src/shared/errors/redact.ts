@@ -14,7 +14,7 @@ const tokenLike = /swot_[\w.~+/=-]+|(?<=Bearer\s{1,9})(?=[a-z_.~+/-]*\d)[\w.~+/-
 const basicCredentials =
   /(?<=(?:[Bb]asic|BASIC)(?:[\s:=+"]|%20){1,9})(?=[\w+/%-]{8})[\w+/%-][a-z_+/%-]*[A-Z\d][\w+/%-]*=*/g
 
-/** Matches what could forge a line of a log. */
+/** Matches characters that could forge a line of a log. */
 const lineBreaks = /[\p{Cc}\p{Zl}\p{Zp}]+/gu
 
 /**
@@ -42,7 +42,7 @@ export function redact(text: string, secrets: readonly string[] = []): string {
   const read = text.slice(0, longestRead)
   // Only text with a secret is joined, so that other lines stay apart.
   const joined = join(read)
-  // What can split a secret can also be part of it.
+  // A character that can split a secret can also be part of the secret.
   const found = withoutSecrets(joined, [...secrets, ...secrets.map(join), ...secrets.map(pack)])
   const whole = (found === joined ? withoutSecrets(read, secrets) : found).replace(lineBreaks, ' ')
   // A secret of several words might be wrapped at some of its spaces.

@@ -41,7 +41,7 @@ export interface RequestErrorDetails extends ErrorDetails {
   readonly operation: string
   /** Whether the request might have had an effect. */
   readonly outcome: Outcome
-  /** What to do about it. */
+  /** The next step, in one word. */
   readonly remedy: Remedy
   /** The attempts, in order. */
   readonly attempts?: readonly Attempt[]
@@ -63,7 +63,7 @@ export class RequestError extends SupportWorkspaceError {
   readonly operation: string
   /** Whether the request might have had an effect. */
   readonly outcome: Outcome
-  /** The attempts, in order. Empty if nothing was sent. */
+  /** The attempts, in order. Empty if no request was sent. */
   readonly attempts: readonly Attempt[]
 
   constructor(message: string, details: RequestErrorDetails) {

@@ -18,7 +18,7 @@ export interface ErrorDetails {
   /** The next step, in one sentence. Appended to `message`. */
   readonly hint: string
   /**
-   * What to do about it.
+   * The next step, in one word.
    *
    * @default 'fix'
    */
@@ -30,8 +30,8 @@ export interface ErrorDetails {
 /**
  * The base class of all errors of this package.
  *
- * `message` includes the cause and the next step. Errors never contain an access token, client secret, authorization
- * code or code verifier, however they are printed, inspected or serialized.
+ * `message` includes the cause and the next step. Access tokens, client secrets, authorization codes and code verifiers
+ * are removed from errors, in plain, percent-encoded and JSON form.
  *
  * `instanceof` works across copies of the package (ESM and CommonJS, or two installed versions).
  */
@@ -41,7 +41,7 @@ export class SupportWorkspaceError extends Error {
 
   /** The next step, in one sentence. `message` ends with it. */
   declare readonly hint: string
-  /** What to do about it, in one word. */
+  /** The next step, in one word: `retry`, `verify`, `reconnect` or `fix`. */
   readonly remedy: Remedy
 
   declare private readonly [brand]: readonly string[]
@@ -87,18 +87,18 @@ export function isSupportWorkspaceError(value: unknown): value is SupportWorkspa
   return value instanceof SupportWorkspaceError
 }
 
-/** Whether a value is an error of this package that comes again at each new try. Its hint is then the next step. */
+/** Whether a value is an error of this package that a retry would meet again. Its hint is then the next step. */
 export function isLasting(value: unknown): value is SupportWorkspaceError {
   return isSupportWorkspaceError(value) && (value.remedy === 'reconnect' || value.remedy === 'fix')
 }
 
-/** An option or argument is invalid. Thrown before anything is sent. */
+/** An option or argument is invalid. Thrown before a request is sent. */
 export class InvalidArgumentError extends SupportWorkspaceError {
   static override readonly kind: string = 'InvalidArgumentError'
 
   /** The name of the option or argument. */
   readonly argument: string
-  /** Nothing was sent. */
+  /** `not-sent`, because arguments are checked before a request is sent. */
   readonly outcome: 'not-sent' = 'not-sent'
 
   constructor(argument: string, message: string, hint: string) {

@@ -5,7 +5,7 @@ import type { SweepEnd, SweepOptions } from '../options.ts'
 export interface ProgramRun {
   /** Base URL of the sandbox of the run. */
   readonly url: string
-  /** A token of the sandbox that acts as a person. After exit code 77, another one. */
+  /** A token of the sandbox that acts as a person. After exit code 77, the next start gets a new token. */
   readonly token: string
   /** The folder of the run, which survives kills. */
   readonly folder: string
@@ -56,7 +56,7 @@ export interface ProgramOptions extends Pick<SweepOptions, 'sandbox' | 'faults' 
   readonly cwd?: string | undefined
   /** Prepares the sandbox and the folder of a run. */
   readonly setup?: ((sandbox: Sandbox, run: ProgramRun) => void | Promise<void>) | undefined
-  /** Checks the data and the folder after the program has ended. It throws if they are wrong. */
+  /** Checks the data and the folder after the program has ended. Throw an error if they are wrong. */
   readonly check?: ((sandbox: Sandbox, outcome: ProgramOutcome) => void | Promise<void>) | undefined
   /** Whether to inject only a few faults, for a test that runs at every change. */
   readonly quick?: boolean | undefined
