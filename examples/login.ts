@@ -14,7 +14,7 @@ const app = new OAuthApp({
 
 async function logIn(decision: 'allow' | 'deny') {
   const scope = scopesFor('conversations.list', 'messages.create')
-  // `auto` is a parameter of the sandbox only: it submits the consent page.
+  // The sandbox submits the consent page because of `auto`. The real service does not have this parameter.
   const { url, transaction } = await app.startLogin({ scope, actor: 'self', parameters: { auto: decision } })
   const consent = await fetch(url, { redirect: 'manual' })
   return app.finishLogin(consent.headers.get('location') ?? '', transaction)

@@ -42,7 +42,7 @@ try {
   step(5, `Sent message ${message.id} as ${message.user?.name}`)
 
   const background = await logIn('app')
-  // This client does not know its actor, so it sends the call. With `actor: 'app'` the call would not compile.
+  // This client does not know its actor, so it sends the call. With `actor: 'app'`, TypeScript would reject it.
   const sync = new SupportWorkspace({ baseUrl, accessToken: background.accessToken })
   const rejected = await errorOf(sync.messages.create(newest, { body_html: '<p>Hello?</p>' }))
   expect(rejected instanceof ActorSelfRequiredError, `expected an ActorSelfRequiredError, got ${rejected}`)
@@ -57,7 +57,7 @@ try {
 
   async function logIn(actor: 'app' | 'self') {
     const { url, transaction } = await app.startLogin({ scope, actor, parameters: { auto: 'allow' } })
-    // In a real login, an admin opens the URL in a browser. `auto` makes the sandbox allow access immediately.
+    // In a real login, an admin opens the URL in a browser. With `auto`, the sandbox allows access immediately.
     const consent = await fetch(url, { redirect: 'manual' })
     return app.finishLogin(consent.headers.get('location') ?? '', transaction)
   }

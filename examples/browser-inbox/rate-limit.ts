@@ -5,7 +5,9 @@ export interface RateLimitOptions {
   window: number
 }
 
-/** Returns a function that counts a request of a client. It returns the seconds to wait if the client is over its limit. */
+/**
+ * Returns a function that counts a request of a client. It returns the seconds to wait if the client is over its limit.
+ */
 export function createRateLimit({ limit, window }: RateLimitOptions): (client: string) => number | undefined {
   const counts = new Map<string, number>()
   let endsAt = 0

@@ -2,16 +2,15 @@
  * A support inbox in the browser. The page logs in with PKCE and calls the service directly. This small server has the
  * client secret, so it does the code exchange for the page.
  *
- *   npm run example:browser-inbox      starts it with a local sandbox
+ *   npm run example:browser-inbox starts it with a local sandbox and prints the URL to open
  *
- * To use the real service, set these variables and register `<PUBLIC_URL>/callback` as a redirect URI of your app. Whether
- * the service allows requests from pages on other origins (CORS) is not documented. Check before you rely on it.
+ * To use the real service, set these variables and register `<PUBLIC_URL>/callback` as a redirect URI of your app.
+ * Whether the service allows requests from pages on other origins (CORS) is not documented. Check before you rely on
+ * it.
  *
- *   BASE_URL        base URL of the service, for example https://api.supportwire.app
- *   CLIENT_ID       client id of your app
- *   CLIENT_SECRET   client secret of your app
- *   PUBLIC_URL      URL of this server for browsers, for example https://inbox.example.com
- *   PORT            port to listen on, 3000 by default
+ *   BASE_URL base URL of the service, for example https://api.supportwire.app CLIENT_ID client id of your app
+ *   CLIENT_SECRET client secret of your app PUBLIC_URL URL of this server for browsers, for example
+ *   https://inbox.example.com PORT port to listen on, 3000 by default
  */
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'

@@ -35,7 +35,7 @@ export function createSite({ app, publicUrl, directory }: SiteOptions): Hono {
         scriptSrc: ["'self'"],
         styleSrc: ["'self'"],
         imgSrc: ["'self'"],
-        // The page may connect only to this server and to the service.
+        // The page can connect only to this server and to the service.
         connectSrc: ["'self'", new URL(app.baseUrl).origin],
         formAction: ["'none'"],
         baseUri: ["'none'"],

@@ -8,7 +8,7 @@ import type { Database, SettingTable } from './tables.ts'
 /**
  * Opens the connections of all organizations. Give the same store to your login handlers.
  *
- * @throws SettingsError before anything is written, if this process could not read what others have written.
+ * @throws SettingsError before anything is written, if this process could not read the entries of other processes.
  */
 export async function openConnections(
   settings: Pick<Settings, 'baseUrl' | 'storeSecrets'>,
@@ -44,11 +44,11 @@ async function checkSettings(
   const values = Object.entries(readable).map(([name, [value]]) => ({ name, value }) as SettingTable)
   const insert = database.insertInto('settings').values(values)
   await insert.onConflict((conflict) => conflict.doNothing()).execute()
-  // Another process may have started at the same time.
+  // Another process might have started at the same time.
   await check()
 }
 
-/** Encrypts all tokens with the first secret. The others are no longer needed then. */
+/** Encrypts all tokens with the first secret. After that, the other secrets can be dropped. */
 export async function reseal(
   database: Database,
   store: ConnectionStore,

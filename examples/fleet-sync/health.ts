@@ -8,7 +8,7 @@ import type { SyncQueue } from './queue.ts'
 import { SettingsError } from './settings.ts'
 import type { Database } from './tables.ts'
 
-/** What a process needs for its work. */
+/** The database and the queue, which a process needs for its work. */
 export interface HealthParts {
   readonly database: Database
   readonly queue: SyncQueue
@@ -19,7 +19,7 @@ export interface HealthParts {
  */
 export function createHealthSite({ database, queue }: HealthParts): Hono {
   return new Hono().get('/health', async (context) => {
-    // BullMQ waits for a Redis that is away.
+    // While Redis is down, BullMQ waits for it, so the answer needs a time limit.
     const responds = (answer: Promise<unknown>) =>
       Promise.race([answer.then(Boolean, () => false), setTimeout(2_000, false, { ref: false })])
     const [isDatabaseUp, isRedisUp] = await Promise.all([

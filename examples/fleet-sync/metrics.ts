@@ -6,13 +6,13 @@ import type { Settings } from './settings.ts'
 import { clock, type ErasedTable, type OrganizationTable } from './tables.ts'
 
 export interface SiteParts extends HealthParts, Pick<Settings, 'interval' | 'host'> {
-  /** How often the scheduler could not do its work, for example because the database was away. */
+  /** How often the scheduler could not do its work, for example because the database was down. */
   readonly failures: () => number
 }
 
 const states = ['ok', 'late', 'paused', 'revoked', 'no token', 'unreadable'] as const
 
-/** What the page and the metrics say of an organization. */
+/** The status of an organization, for the page and the metrics. */
 export interface Status extends OrganizationTable {
   /** Time since its last complete sync pass or, if it has none, since it was added, in milliseconds. */
   readonly lag: number
@@ -80,7 +80,7 @@ async function familiesOf(parts: SiteParts): Promise<Family[]> {
   const quantile = (share: number) => lags[Math.ceil(lags.length * share) - 1] ?? 0
   const count = (state: Status['state']) => all.filter((each) => each.state === state).length
   const sum = (column: keyof ErasedTable) => counted.reduce((total, row) => total + row[column], 0)
-  // Redis may be away, and BullMQ waits for it.
+  // While Redis is down, BullMQ waits for it, so the answer needs a time limit.
   const jobs = await Promise.race([parts.queue.getJobCounts(), setTimeout(1_000, {}, { ref: false })])
   return [
     ['fleet_organizations', 'state', Object.fromEntries(states.map((state) => [state, count(state)]))],

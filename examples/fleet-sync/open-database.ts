@@ -11,14 +11,14 @@ import { type Database, migrations, type Tables } from './tables.ts'
 
 export interface OpenDatabase {
   readonly database: Database
-  /** Where the connections and their tokens are: in the same database. */
+  /** The storage of the connections and their tokens, in the same database. */
   readonly storage: KeyValueStorage
   close(): Promise<void>
 }
 
 /**
  * Opens a `postgres://` URL or the path of a SQLite file, and creates the tables if they are missing. Rejects if the
- * database cannot be reached: see `untilItWorks`.
+ * database cannot be reached. Use `untilItWorks` to try again.
  */
 export async function openDatabase(url: string): Promise<OpenDatabase> {
   const opened = /^postgres(ql)?:\/\//.test(url) ? openPostgres(url) : openSqlite(url)
@@ -71,10 +71,10 @@ function endIfSilent(client: pg.ClientBase, result: unknown): unknown {
 
 function openSqlite(path: string): OpenDatabase {
   try {
-    // Only this user may read a new file. SQLite gives the files beside it the same permissions.
+    // Only this user can read a new file. SQLite gives the files beside it the same permissions.
     if (path !== ':memory:') writeFileSync(path, '', { flag: 'wx', mode: 0o600 })
   } catch {
-    // It exists, or else SQLite says why it cannot be created.
+    // The file exists, or SQLite reports below why it cannot be created.
   }
   const sqlite = new DatabaseSync(path)
   // A writer waits for the writers of other processes. WAL lets readers go on meanwhile.
@@ -109,7 +109,10 @@ function openSqlite(path: string): OpenDatabase {
   }
 }
 
-/** Tries until it works, for what a process needs to start. Stops when `signal` aborts, and if a setting is wrong. */
+/**
+ * Repeats a function until it succeeds, for everything that a process needs to start. Stops when `signal` aborts, and
+ * if a setting is wrong.
+ */
 export async function untilItWorks<Value>(name: string, run: () => Promise<Value>, signal: AbortSignal) {
   for (;;) {
     try {

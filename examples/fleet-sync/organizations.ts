@@ -7,7 +7,10 @@ import { clock, type Database, deleteRows, type OrganizationTable, timeIn } from
 
 /** The place that a sync pass has reached. */
 export interface Position {
-  /** The list that is being read, or was read last: the messages of this conversation, or '' for the conversations. */
+  /**
+   * The list that is being read, or was read last. The id of a conversation for its messages, or '' for all
+   * conversations.
+   */
   readonly list: string
   /** The place to resume from in that list. */
   readonly checkpoint: Checkpoint
@@ -142,7 +145,7 @@ export function nextDue(database: Database, key: string, interval: number): RawB
   return timeIn(database, wait)
 }
 
-/** Returns a number that is the same for the same text, and evenly spread for different ones. */
+/** Returns a number for a text. The same text has the same number, and different texts are evenly spread. */
 export function placeOf(text: string): number {
   return createHash('sha256').update(text).digest().readUInt32BE()
 }

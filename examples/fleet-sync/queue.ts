@@ -32,7 +32,7 @@ export function openQueue(connection: Redis): SyncQueue {
   return queue
 }
 
-/** Adds jobs to the back of the queue. An organization that has a job already gets no other. */
+/** Adds jobs to the back of the queue. Organizations that have a job already are skipped. */
 export async function addJobs(queue: SyncQueue, jobs: readonly SyncJob[]): Promise<void> {
   await queue.addBulk(
     jobs.map((data) => ({

@@ -4,15 +4,15 @@ import type { RawBuilder } from 'kysely'
 import { type Claim, LostLeaseError, type Position, placeOf } from './organizations.ts'
 import { clock, type Database, type ItemTable } from './tables.ts'
 
-/** What one step of a sync pass changes. */
+/** The changes of one step of a sync pass. */
 export interface Step {
-  /** The conversation whose messages these are; '' for conversations. */
+  /** The id of the conversation that the messages belong to, or '' if the items are conversations. */
   readonly list: string
   /** Items that are new or different. */
   readonly items: readonly NewItem[]
   /** Ids of items that are gone. */
   readonly deleted: readonly string[]
-  /** A conversation whose messages were read; with `problem` if they could not be. */
+  /** A conversation whose messages were read. With a `problem` if they could not be read. */
   readonly read?: { readonly conversation: string; readonly problem?: string } | undefined
   /** Ids that were seen in this list since the last step. Null once it has been read to its end. */
   readonly seen: readonly string[] | null
@@ -27,7 +27,7 @@ export interface Progress {
   /** Null at the end of a sync pass. */
   readonly position: Position | null
   readonly problem: string | null
-  /** When another job is to be added; undefined if this one goes on. */
+  /** When to add another job. Undefined if this job continues. */
   readonly dueAt?: RawBuilder<number> | undefined
   readonly requests: number
   readonly refused: number
@@ -133,7 +133,7 @@ export function* parts<Item>(items: readonly Item[]): Generator<Item[]> {
   for (let start = 0; start < items.length; start += most) yield items.slice(start, start + most)
 }
 
-/** Returns an item as JSON and the hash of what counts as a change; undefined if it is nested too deeply. */
+/** Returns an item as JSON, and a hash of the fields that count as a change. Undefined if it is nested too deeply. */
 export function toStored(item: object): { readonly data: string; readonly hash: string } | undefined {
   try {
     return {

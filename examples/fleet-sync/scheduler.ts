@@ -46,7 +46,7 @@ export async function runScheduler(parts: SchedulerParts, signal: AbortSignal, o
   await Promise.all(loops.map((loop) => loop()))
 }
 
-/** Adds a job for each organization that is due. Returns how many, and how many had lost their job. */
+/** Adds a job for each organization that is due. Returns the number of jobs, and how many of them had been lost. */
 export async function schedule({ database, queue, interval }: Omit<SchedulerParts, 'store' | 'retention'>) {
   const now = clock.now(database)
   // A row that is due later than this was written while the database's clock was wrong. It counts as due now.
@@ -108,7 +108,7 @@ export async function reconcile({ database, store }: StoreParts, doubtful = new 
   if (unsure.size > 0) log('doubtful', { count: unsure.size, message: 'Their tokens are gone. Look at the database.' })
   let changed = 0
   for (const [key] of different) {
-    // Asks the store again, because the list is older than the rows of a login in the meantime.
+    // Asks the store again, because there might have been a login since the list was read.
     if (!unsure.has(key) && (await mirrorOne(database, store, key))) changed += 1
   }
   return changed
@@ -135,7 +135,9 @@ export async function prune({ database, store, retention }: Omit<SchedulerParts,
   await deleteRows(database, 'items', sql`deleted_at < ${before} AND stale = 0`)
 }
 
-/** Erases an organization: its token first, so that nothing adds it again. */
+/**
+ * Erases an organization. Its token is removed first, because otherwise `reconcile` would add the organization again.
+ */
 export async function leave(database: Database, store: ConnectionStore, key: string): Promise<void> {
   await store.remove(key)
   await erase(database, key)

@@ -26,7 +26,7 @@ export interface Settings {
   /** Address of this machine at which the page is served. The page has no login. */
   readonly host: string
   readonly port: number
-  /** Port at which a worker process on its own serves `/health`. */
+  /** Port at which a worker process without `start.ts` serves `/health`. */
   readonly healthPort: number | undefined
 }
 

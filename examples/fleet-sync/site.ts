@@ -9,7 +9,7 @@ import { metrics, needsAttention, type SiteParts, type Status, statusOf } from '
 /** An IP address or localhost. Attackers cannot use these for DNS rebinding, which needs a domain. */
 const address = /^(localhost|\[.*\]|\d+(\.\d+){3})$/
 
-/** The organizations at `/`, Prometheus metrics at `/metrics`, and `/health`. All of it can only be read. */
+/** Serves the organizations at `/`, Prometheus metrics at `/metrics`, and `/health`. The site is read-only. */
 export function createSite(parts: SiteParts): Hono {
   const site = new Hono()
   site.route('/', createHealthSite(parts))
@@ -27,7 +27,7 @@ export function createSite(parts: SiteParts): Hono {
   return site
 }
 
-/** The most rows of the page. What needs attention comes first, the oldest on top. */
+/** Maximum number of rows of the page. Organizations that need attention come first, the longest waiting on top. */
 const most = 200
 
 async function page(parts: SiteParts) {

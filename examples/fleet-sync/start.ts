@@ -1,14 +1,14 @@
 /**
  * Keeps a replica of the conversations and messages of many organizations, with several worker processes.
  *
- *   npm start      with a local service of 20 organizations
+ *   npm start      starts it with a sandbox of 20 organizations, and prints the URL of the page
  *
- * It needs a Redis: the one at REDIS_URL, or an installed redis-server, which it starts. To use the real service, set:
+ * It needs the Redis at REDIS_URL, or an installed redis-server, which it starts. To use the real service, set:
  *
  *   BASE_URL        base URL of the service, for example https://api.supportwire.app
  *   STORE_SECRET    at least 32 characters, for example from `openssl rand -base64 32`
  *   DATABASE_URL    a postgres:// URL, or the path of a SQLite file
- *   ACCESS_TOKENS   tokens to connect, separated by spaces. In your app, the login saves them: see README.md.
+ *   ACCESS_TOKENS   tokens to connect, separated by spaces. In your app, the login saves them (README.md).
  *
  * Optional: WORKERS (2 processes), HOST (127.0.0.1), PORT (3000), and the variables in settings.ts. It prints:
  *
@@ -33,7 +33,7 @@ import { readSettings } from './settings.ts'
 import { createSite } from './site.ts'
 
 const accessTokens = (process.env.ACCESS_TOKENS ?? '').split(' ').filter((token) => token !== '')
-// Workers read the tokens from the store, and share no port.
+// Workers read the tokens from the store, and must not use the same port.
 delete process.env.ACCESS_TOKENS
 delete process.env.HEALTH_PORT
 const folder = mkdtempSync(join(tmpdir(), 'fleet-sync-'))
@@ -104,7 +104,7 @@ function startRedis(folder: string): string {
   return path
 }
 
-/** Starts a local service whose organizations are connected. It has new tokens each time, so nothing outlives it. */
+/** Starts a sandbox and connects its organizations. Its tokens are new at each start, so the data is not kept. */
 async function startService(): Promise<void> {
   const { startSandbox } = await import('support-workspace-sdk/sandbox')
   const { url, state, issueToken } = await startSandbox({ organizations: 20 })

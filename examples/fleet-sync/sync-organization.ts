@@ -177,7 +177,7 @@ class SyncPass {
 
   async *#pagesOf(list: string) {
     const { workspace, signal } = this.#options
-    // A saved cursor may have expired. The list then starts over, and what was seen before counts.
+    // A saved cursor might have expired. The list then starts again, and the ids that were seen before still count.
     const options = {
       resumeFrom: this.#position.checkpoint,
       onRejectedCursor: 'restart',

@@ -30,7 +30,7 @@ export const clock = {
       : sql`(SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER))`,
 }
 
-/** The time in so many milliseconds, or so many milliseconds ago, as an expression of SQL. */
+/** The time after a number of milliseconds, as an expression of SQL. A negative number gives a time in the past. */
 export function timeIn(database: Database, milliseconds: number | RawBuilder<number>): RawBuilder<number> {
   return sql`(${clock.now(database)} + ${typeof milliseconds === 'number' ? Math.round(milliseconds) : milliseconds})`
 }
@@ -45,7 +45,7 @@ export interface OrganizationTable {
   name: string
   /** The login whose token is stored, by the clock of its machine. Two logins are only compared for equality. */
   login: number
-  /** Why it cannot be synced until there is a new login. */
+  /** Why it cannot be synced until the next login. */
   ended: 'revoked' | 'no token' | 'unreadable' | null
   ended_at: number | null
   paused: 0 | 1
@@ -59,7 +59,7 @@ export interface OrganizationTable {
   /** Raised by each claim. Only the newest claim can write. */
   lease: number
   sweeps: number
-  /** Where the running sync pass is: a `Position` as JSON. */
+  /** How far the running sync pass has come, as the JSON of a `Position`. */
   position: string | null
   completed_at: number | null
   /** The number of the last change. */
@@ -79,7 +79,7 @@ export interface ItemTable {
   list: string
   hash: string
   data: string
-  /** When two readings of its list had missed it. */
+  /** When it was missing in two readings of its list. */
   deleted_at: number | null
   /** Whether the messages of a conversation must be read, because it changed. */
   stale: 0 | 1
@@ -107,7 +107,7 @@ export interface SeenTable {
   ids: string
 }
 
-/** A request to an organization to connect again: one for each revoked login. */
+/** A request to an organization to connect again. Each revoked login has one. */
 export interface NoticeTable {
   key: string
   login: number

@@ -25,7 +25,7 @@ export async function runWorker(settings: Settings): Promise<void> {
   const redis = connectToRedis(settings.redisUrl)
   const queue = openQueue(redis)
   const client = {
-    // A call that would have to wait longer rejects, and the organization is due again after that time.
+    // If a call would have to wait longer, it rejects, and the organization is due again after the wait.
     totalTimeout: settings.slice + 10_000,
     maxRetryAfter: settings.slice,
     timeout: 15_000,
@@ -55,7 +55,7 @@ export async function runWorker(settings: Settings): Promise<void> {
       if (error instanceof RateLimitError) return 'paced'
       log('failed', { organization: key, remedy: error.remedy, message: error.message })
       await countFailure(database, key, error.remedy)
-      // Its token was revoked. If the token is lost or cannot be read, `reconcile` decides, which sees the others.
+      // Saves a revocation. If the token is lost or unreadable, `reconcile` decides, because it sees all organizations.
       const connection = await store.get(key).catch(() => undefined)
       if (connection?.revokedAt !== undefined) await mirrorOne(database, store, key)
       return error.remedy
@@ -65,14 +65,15 @@ export async function runWorker(settings: Settings): Promise<void> {
   const worker = new Worker<SyncJob, string>(queueName, run, {
     connection: redis,
     concurrency: settings.slots,
-    // Another worker takes over the jobs of one that was killed, once their locks have expired.
+    // When a worker was killed, another worker takes over its jobs after their locks have expired.
     lockDuration: 15_000,
     stalledInterval: 5_000,
     // If several workers in turn were killed during a job, the scheduler adds the job again.
     maxStalledCount: 100,
   })
   worker.on('error', (error) => log('worker', { message: error.message }))
-  // A delayed job would need a time, and the clocks of workers differ. If this fails, the scheduler adds the job.
+  // A new job instead of a delayed job, because the clocks of workers differ. If this fails, the scheduler adds the
+  // job.
   worker.on('completed', ({ data }, result) => {
     if (result !== 'more') return
     addJobs(queue, [{ ...data, first: data.first - 1 }]).catch((error) => log('redis', { message: messageOf(error) }))
@@ -92,14 +93,15 @@ export async function runWorker(settings: Settings): Promise<void> {
   process.send?.('ready')
 
   await ended
-  // Redis may be away. The jobs have stopped by then, and the scheduler adds again what is not complete.
+  // Does not wait for Redis, which might be down. The jobs have stopped by now, and the scheduler adds incomplete jobs
+  // again.
   await Promise.race([worker.close().then(() => queue.close()), setTimeout(5_000)])
   server?.close()
   redis.disconnect()
   await close()
 }
 
-/** Resolves at SIGTERM, and when the process that has started this one is gone. */
+/** Resolves at SIGTERM, and when the parent process has ended. */
 async function untilToldToEnd(): Promise<void> {
   // Ctrl-C reaches every process of the terminal. The parent decides when its workers end.
   process.on('SIGINT', () => {})
@@ -114,6 +116,6 @@ if (import.meta.main) {
     log('ended', { message: messageOf(error) })
     process.exitCode = 1
   })
-  // Otherwise it would go on as long as BullMQ waits for a Redis that is away.
+  // Otherwise the process would run for as long as BullMQ waits for Redis.
   process.exit()
 }

@@ -32,7 +32,7 @@ export function addInbox(site: Hono<{ Variables: SiteVariables }>): void {
       await workspace.messages.create(id, { body_html: textToHtml(draft) })
     } catch (error) {
       if (!(error instanceof RequestError) || error instanceof AuthenticationError) throw error
-      // The message says whether the reply may have been sent anyway. The page keeps the text.
+      // The message says whether the reply might have been sent anyway. The page keeps the text.
       const messages = await workspace.messages.list(id, { limit: 20 })
       const customer = await customerOf(workspace, id)
       const failed = { draft, reason: error.message }

@@ -1,17 +1,15 @@
 /**
  * A support inbox on a web server. An admin connects the workspace, then reads conversations and replies to them.
  *
- *   npm run example:login-server      starts it with a local sandbox
+ *   npm run example:login-server starts it with a local sandbox and prints the URL to open
  *
  * To use the real service, set these variables and register `<PUBLIC_URL>/login/callback` as a redirect URI of your
  * app:
  *
- *   BASE_URL        base URL of the service, for example https://api.supportwire.app
- *   CLIENT_ID       client id of your app
- *   CLIENT_SECRET   client secret of your app
- *   PUBLIC_URL      URL of this server for browsers, for example https://inbox.example.com
- *   COOKIE_SECRET   at least 32 characters, for example from `openssl rand -base64 32`
- *   PORT            port to listen on, 3000 by default
+ *   BASE_URL base URL of the service, for example https://api.supportwire.app CLIENT_ID client id of your app
+ *   CLIENT_SECRET client secret of your app PUBLIC_URL URL of this server for browsers, for example
+ *   https://inbox.example.com COOKIE_SECRET at least 32 characters, for example from `openssl rand -base64 32` PORT
+ *   port to listen on, 3000 by default
  */
 import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'

@@ -53,8 +53,8 @@ export type CallArguments<Definition extends Operation> =
     : [input: InputOf<Definition>, options?: OptionsOf<Definition>]
 
 /**
- * The client of a support workspace. As a parameter type, `SupportWorkspace` accepts any client. Require
- * `SupportWorkspace<'self'>` in functions that author content.
+ * The client of a support workspace. As the type of a parameter, `SupportWorkspace` accepts any client. Functions that
+ * author content need `SupportWorkspace<'self'>`.
  *
  * @example
  * const workspace = new SupportWorkspace({ baseUrl, accessToken, actor: 'self' })

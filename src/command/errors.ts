@@ -107,7 +107,7 @@ function codeOf(error: unknown): number {
   return error instanceof NotFoundError ? 3 : exitCodeOf(error)
 }
 
-/** Commander's own words, without the values that were given: they may be secrets after a mistyped option. */
+/** Commander's own words, without the values that were given: they might be secrets after a mistyped option. */
 function usageOf({ code, message }: CommanderError): CommandError {
   if (code === 'commander.help') return usage('A command is missing.', 'Run it with --help to list its commands.')
   const words = message.replace(/^error: /, '').replace(/=[^']*(?=')|\. Expected .*/g, '')

@@ -73,7 +73,7 @@ export class ExportFiles implements Sink {
     }
     const handles: FileHandle[] = []
     try {
-      // A finished export is not looked at: somebody may have edited the file.
+      // The file of a finished export is not checked, because a person might have edited it.
       if (saved?.done) return new ExportFiles(paths, options, platform, saved, handles)
       for (const path of paths) handles.push(await (saved === undefined ? create(path) : open(path, 'r+')))
       for (const [index, handle] of handles.entries()) await check(paths[index] ?? '', handle, saved?.files[index])

@@ -198,7 +198,7 @@ async function openStorage(folder: string, terminal: Terminal): Promise<SqliteSt
   const { platform } = terminal.io
   requireSqlite('Imports and journals')
   const file = join(folder, 'journal.db')
-  // A folder that is there keeps its modes: it may have more than the journal.
+  // A folder that is there keeps its modes: it might have more than the journal.
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await (await open(file, 'a', 0o600)).close()
   for (const repair of await checkPrivateFile(file, platform)) terminal.note(repair)

@@ -157,7 +157,7 @@ interface Request {
   keep(token: AccessToken): Promise<Login>
 }
 
-/** Waits until the browser comes back, or somebody pastes the address that it landed on. */
+/** Waits until the browser comes back, or the person pastes the address of the callback. */
 async function receive({ app, scope, actor, opensBrowser, keep }: Request, terminal: Terminal): Promise<Login> {
   const { signal, loginTimeout = 300_000, openBrowser } = terminal.io
   const { url, transaction } = await app.startLogin({ scope, actor })

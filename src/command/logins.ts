@@ -70,7 +70,7 @@ export class Logins {
     const file = join(folder, 'logins.db')
     for (const path of [file, `${file}-wal`, `${file}-shm`]) repairs.push(...(await checkPrivateFile(path, platform)))
     const logins = new Logins(file, repairs)
-    // Creates the file now, and not after somebody has consented.
+    // Creates the file before the consent, so that a problem with the file is found first.
     await logins.read()
     return logins
   }
@@ -171,7 +171,7 @@ export class Logins {
   }
 }
 
-/** Something else may have written to the file. */
+/** Checks the file, because another program might have written to it. */
 function parseRegister(text: string | null | undefined): Register {
   if (text === null || text === undefined) return empty
   const { current, logins, apps } = parseObject(text) ?? {}

@@ -18,7 +18,7 @@ export interface Io {
   interrupt(): void
   /** Opens an address in the browser. Whether that has worked is not known. */
   openBrowser(address: string): Promise<unknown>
-  /** How long a login may take, in milliseconds. */
+  /** How long a login can take, in milliseconds. */
   readonly loginTimeout?: number
 }
 

@@ -41,7 +41,7 @@ export function isConnectionKey(key: unknown): key is string {
   return key.split('.').every((part) => digestPattern.test(part) || isEncoded(part))
 }
 
-/** A key may come from a URL or a cookie, so it is checked before it becomes part of a storage key. */
+/** A key can come from a URL or a cookie, so it is checked before it becomes part of a storage key. */
 export function checkConnectionKey(key: unknown): asserts key is string {
   if (isConnectionKey(key)) return
   throw new InvalidArgumentError(

@@ -31,7 +31,7 @@ export class ConnectionListing implements Promise<ConnectionList>, AsyncIterable
     this.#options = options
   }
 
-  /** Yields each connection. A connection is yielded twice if the storage lists its key twice (as Redis `SCAN` may). */
+  /** Yields each connection. A connection is yielded twice if the storage lists its key twice (as Redis `SCAN` can). */
   async *[Symbol.asyncIterator](): AsyncGenerator<Connection, void, undefined> {
     try {
       for await (const { record, error } of this.#read()) {

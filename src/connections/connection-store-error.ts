@@ -36,8 +36,8 @@ interface ConnectionStoreErrorDetails extends ErrorDetails {
 }
 
 /**
- * The connection store has no valid connection, or its storage failed. A call of a client from `store.workspace(key)`
- * rejects with it before any request is sent.
+ * The connection store has no valid connection, or its storage failed. Calls of a client from `store.workspace(key)`
+ * reject with this error before a request is sent.
  */
 export class ConnectionStoreError extends SupportWorkspaceError {
   static override readonly kind: string = 'ConnectionStoreError'

@@ -105,7 +105,7 @@ export class ConnectionStore {
   }
 
   /**
-   * Returns the connection under a key, or undefined if there is none.
+   * Returns the connection under a key. Undefined if the store does not have it.
    *
    * @throws ConnectionStoreError `storage_failed`, `secret_unknown`, `entry_damaged`
    * @throws InvalidArgumentError when `key` is not the key of a connection
@@ -121,8 +121,8 @@ export class ConnectionStore {
    * Lists the connections of this service. `await` it for all of them, or iterate it with `for await` if there are
    * many. It reads the whole storage, page by page, so use it for a page or at startup and not for each request.
    *
-   * An iteration yields a connection twice if the storage lists its key twice, as Redis `SCAN` may while its table is
-   * resized; the iteration does not remember keys, to limit its memory. `await` returns each connection once.
+   * An iteration yields a connection twice if the storage lists its key twice, as Redis `SCAN` can while its table is
+   * resized. To limit its memory, the iteration does not remember keys. `await` returns each connection once.
    *
    * @throws ConnectionStoreError `storage_failed`. For entries that cannot be read see `unreadable`.
    * @throws InvalidArgumentError when the filter or an option is invalid
@@ -137,7 +137,8 @@ export class ConnectionStore {
   }
 
   /**
-   * Replaces the metadata of a connection; `undefined` removes it. The last change wins.
+   * Replaces the metadata of a connection. `undefined` removes it. If two changes happen at the same time, the last one
+   * stays.
    *
    * @throws ConnectionStoreError `not_connected`, `storage_failed`, `secret_unknown`, `entry_damaged`
    * @throws InvalidArgumentError when `key` or `metadata` is invalid: a connection key and a JSON object
@@ -160,7 +161,7 @@ export class ConnectionStore {
    *
    * @throws AuthenticationError and the other errors of a call, when `/me` fails
    * @throws ConnectionStoreError `not_connected`, `identity_incomplete`, `identity_mismatch`, `storage_failed`,
-   * `secret_unknown`, `entry_damaged`
+   *   `secret_unknown`, `entry_damaged`
    * @throws InvalidArgumentError when `key` is not the key of a connection
    */
   verify(key: string): Promise<Connection> {

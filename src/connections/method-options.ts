@@ -22,7 +22,7 @@ export interface WorkspaceOptions<A extends Actor = Actor> extends ChangeableOpt
   readonly actor?: A | undefined
 }
 
-/** A client of the actor, or of either one. */
+/** A client of the actor, or a union of both clients if the actor is not known. */
 export type WorkspaceOf<A extends Actor> = A extends Actor ? SupportWorkspace<A> : never
 
 /** The progress of `reseal`. */

@@ -11,7 +11,7 @@ export interface ConnectionRecord {
   readonly connection: Connection
   /** Undefined if the connection is revoked. */
   readonly accessToken: string | undefined
-  /** Random id of the login. Two logins may have the same token. */
+  /** Random id of the login. Two logins might have the same token. */
   readonly login: string
   /**
    * Random id of the last revocation. By this id, the process that wrote it recognizes its write after a lost response.

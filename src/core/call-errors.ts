@@ -157,12 +157,12 @@ export function unusableError(record: CallRecord, response: ResponseHead, unusab
   const { reason, message, hint } = unusable
   const { id } = record.call.operation
   return createError(UnexpectedResponseError, record, {
-    // It may name a key of the response.
+    // It can name a key of the response.
     message: `${id} received an unusable response (${response.status}): ${redact(message, record.secrets)}.`,
     hint: hint ?? (isCustom(record.call.operation) ? customHints[reason] : undefined) ?? responseHints[reason],
     isConfiguration: reason !== 'not-json' || hint !== undefined,
     outcome: 'unknown',
-    // A gateway may have replaced or cut off the body once.
+    // A gateway might have replaced or cut off the body once.
     remedy: reason === 'not-json' ? 'retry' : 'fix',
     reason,
     response: response.info,

@@ -40,7 +40,7 @@ export function callOperation<Definition extends Operation>(
   return result as ResultOf<Definition>
 }
 
-/** Returns a copy of a definition of the caller, who may have passed anything, and may change it later. */
+/** Returns a copy of a definition of the caller, who might have passed anything, and can change it later. */
 export function copyDefinition<Definition extends Operation>(definition: Definition): Definition {
   try {
     const { evidence, ...copy } = definition

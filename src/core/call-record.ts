@@ -7,7 +7,7 @@ import type { ResponseHead } from './response.ts'
 import { delayBefore, retryAfterOf } from './retry.ts'
 import type { ClientSettings } from './settings.ts'
 
-/** Starts anywhere, because two copies of this package (ESM and CommonJS) may share hooks. */
+/** Starts anywhere, because two copies of this package (ESM and CommonJS) can share hooks. */
 let lastCallId = Math.floor(Math.random() * 2 ** 40)
 
 /** The reason of a call that is aborted because its list is no longer read. Such a call does not count as failed. */

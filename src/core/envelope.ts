@@ -90,7 +90,7 @@ export function readErrorBody(text: string, challenge: string | null = null): Er
   const inner = [body.error, Array.isArray(body.errors) ? body.errors[0] : undefined].find(isObject) ?? body
   return {
     isHtml: false,
-    // The challenge decides about the token, because a gateway may have replaced the body.
+    // The challenge decides about the token, because a gateway might have replaced the body.
     code:
       challenged === 'invalid_token'
         ? challenged

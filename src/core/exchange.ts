@@ -56,7 +56,7 @@ export async function exchange(request: AttemptRequest): Promise<Reply> {
 async function receive({ record, url, headers }: AttemptRequest, progress: Progress): Promise<Reply> {
   const { call, clock, secrets, settings } = record
   const { signal } = clock
-  // The hook may have aborted the call, and a custom fetch may ignore its signal.
+  // The hook might have aborted the call, and a custom fetch can ignore its signal.
   signal.throwIfAborted()
   // A local variable, because a platform's fetch throws when called as a method of another object.
   const fetch = (settings.fetch ?? globalThis.fetch) as (url: string, init: FetchInit) => Promise<unknown>

@@ -196,7 +196,7 @@ function isPlainDispatcher(dispatcher: unknown): boolean {
   const parent = plainDispatchers.get(prototype?.constructor?.name)
   return (
     parent !== undefined &&
-    // A class that extends a plain one may have its name.
+    // A class that extends a plain one might have its name.
     Object.getPrototypeOf(prototype).constructor.name === parent &&
     // A composed agent is a proxy with a different `dispatch` than its class.
     Reflect.get(dispatcher, 'dispatch') === prototype.dispatch

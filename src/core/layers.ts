@@ -1,6 +1,6 @@
 import type { ResponseInfo } from '../shared/errors/index.ts'
 
-/** The cursors of a page. Null if there is no further page. */
+/** The cursors of a page. */
 export interface PageCursors {
   /** The cursor of the next page. */
   readonly after: string | null
@@ -12,7 +12,7 @@ export interface PageCursors {
 export interface Reply<Data = unknown> {
   /** The data of the response. For a list, the items of the page. Undefined if the operation returns none. */
   readonly data: Data
-  /** The cursors of a page. Both are null if the operation is no list. */
+  /** The cursors of a page. Both are null for operations other than lists. */
   readonly cursors: PageCursors
   /** Status, headers and request id of the response. */
   readonly response: ResponseInfo

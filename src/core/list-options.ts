@@ -14,7 +14,7 @@ import { isCustom, type Operation, type OperationInput } from './operation.ts'
 import type { CallOptions } from './options.ts'
 import type { ClientSettings } from './settings.ts'
 
-/** A place in a list from which `resumeFrom` continues. Plain JSON. */
+/** A position in a list, from which `resumeFrom` continues. Plain JSON. */
 export interface Checkpoint {
   /** The cursor to continue after, or null at the start and at the end of the list. An opaque text of the service. */
   readonly cursor: string | null
@@ -22,7 +22,7 @@ export interface Checkpoint {
   readonly done: boolean
 }
 
-/** The options of a list call. Timeouts and retries apply to each page. Read when the list is called. */
+/** The options of a list call. They are read when the list is called. Timeouts and retries apply to each page. */
 export interface ListOptions extends CallOptions {
   /**
    * The direction of paging: `forward` follows `after`, `backward` follows `before`. In either direction, the list

@@ -136,7 +136,7 @@ function applyChanges(call: PreparedCall, shownBody: string | undefined, changed
   return {
     ...call,
     query: copyParameters('query', changed.query),
-    // The text may have numbers that JavaScript cannot represent.
+    // The text might have numbers that JavaScript cannot represent.
     body: body === shownBody ? call.body : body,
     headers: typeof ofCall === 'function' ? async () => ({ ...headers, ...readHeaders(await ofCall()) }) : headers,
     signal: checkSignal('signal', changed.signal),

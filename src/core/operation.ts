@@ -27,7 +27,7 @@ export type Method = (typeof methods)[number]
  */
 export type Envelope = 'item' | 'list' | 'bare' | 'none' | 'any'
 
-/** The description of an endpoint: everything that a call needs. */
+/** The definition of an operation: method, path and everything else that a call needs. */
 export interface Operation {
   /** Name in errors, hooks and drift reports, for example `messages.create`. */
   readonly id: string
@@ -39,7 +39,7 @@ export interface Operation {
   readonly scope?: Scope
   /** `self` if the operation requires an `actor=self` token. */
   readonly actor?: 'self'
-  /** How the operation is known. Absent on operations that you define. */
+  /** The evidence for the operation. Absent for operations that you define. */
   readonly evidence?: Evidence
   /**
    * How a successful response is wrapped.
@@ -87,6 +87,7 @@ type NothingElse<Definition> = {
   readonly [Name in Exclude<keyof Definition, Exclude<keyof Operation, 'evidence'>>]: NoSuchProperty
 }
 interface NoSuchProperty {
+  /** Makes the compiler name the problem. */
   readonly 'no such property': true
 }
 
@@ -103,14 +104,14 @@ const operationChecks = {
   response: checkSchema,
 } satisfies Record<keyof Operation, Check<unknown>>
 
-/** Whether the caller defined an operation. Its schemas may transform what they check. */
+/** Whether the caller defined an operation. Its schemas can transform what they check. */
 export function isCustom(operation: Operation): boolean {
   return operation.evidence === undefined
 }
 
 const required = ['id', 'method', 'path']
 
-/** Throws unless the value is an operation. */
+/** Throws if the value is not an operation. */
 export function checkOperation(operation: unknown): asserts operation is Operation {
   checkObject('operation', operation, 'Pass an operation that was made with `defineOperation`.')
   for (const [name, check] of Object.entries(operationChecks)) {
@@ -152,9 +153,9 @@ export interface ListQuery {
    * `maxItems`.
    */
   readonly limit?: number | null | undefined
-  /** Cursor of a page's `after`: starts after this point. Cannot be combined with `before`. */
+  /** The `after` of a page. The list starts after this point. Cannot be combined with `before`. */
   readonly after?: string | null | undefined
-  /** Cursor of a page's `before`: starts before this point and, unless `direction` is set, walks backward. */
+  /** The `before` of a page. The list starts before this point and goes backward, if `direction` is not set. */
   readonly before?: string | null | undefined
 }
 

@@ -229,6 +229,8 @@ export interface Drift {
    * different types, the type in the first item.
    */
   readonly received: string
-  /** Number of mismatches of the field in this response, usually one per item of a list. At most 1,000 items count. */
+  /**
+   * How often the field has this mismatch in the response, for example once for each item of a list, up to 1,000 items.
+   */
   readonly count: number
 }

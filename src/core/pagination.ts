@@ -10,7 +10,7 @@ import { trace } from './trace.ts'
 
 /** One page of a list. */
 export interface Page<Item> {
-  /** The items, as the service sent them. */
+  /** The items of the page, as the service sent them. */
   readonly data: Item[]
   /** The cursor of the next page, or null on the last page. Opaque text: store it and pass it back unchanged. */
   readonly after: string | null
@@ -119,7 +119,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
       let { reply } = first
       const seen = new Set<unknown>([first.cursor])
       for (let number = 1; ; number += 1) {
-        // A prefetched page may have arrived before the caller aborted.
+        // A prefetched page might have arrived before the caller aborted.
         throwIfAborted(signal)
         const page = toPage<Item>(plan, reply)
         const { cursor } = page.checkpoint

@@ -38,8 +38,8 @@ export type EndTurn = ((refused?: RefusedRequest) => void) | undefined | void
  */
 export interface RateLimiter {
   /**
-   * Returns, or resolves, when the request can be sent. The result can be a function, which is called once the response
-   * was received or the request has failed. Errors that it throws are ignored.
+   * Returns, or resolves, when the request can be sent. The result can be a function. The client calls it when the
+   * response was received or the request has failed, and ignores errors that it throws.
    *
    * If `acquire` throws before the first request of a call, the call rejects with the same error. If it throws before a
    * retry, the error is the `cause` of a `RequestError`.

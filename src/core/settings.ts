@@ -223,7 +223,7 @@ function checkMiddleware(name: string, given: unknown): readonly Middleware[] {
   return (Array.isArray(given) ? given : [given]).map((each) => checkFunction<Middleware>(name, each))
 }
 
-/** Checks hooks. Returns the same object, whose methods may use `this`. */
+/** Checks hooks. Returns the same object, whose methods can use `this`. */
 export function checkHooks(_: string, hooks: unknown): Hooks {
   checkObject('hooks', hooks, 'Pass, for example, `{ onRetry(event) {} }`.')
   // An instance of a class can have other properties, so only plain objects are checked for unknown names.

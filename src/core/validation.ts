@@ -20,7 +20,7 @@ interface Checked {
   readonly mismatches: readonly Mismatch[]
 }
 
-/** The part of an issue that is safe to read. Its message may quote the payload. */
+/** The part of an issue that is safe to read. Its message can quote the payload. */
 type Issue = Pick<StandardSchemaV1.Issue, 'path'>
 
 /**
@@ -33,7 +33,7 @@ function checkWithSchema(schema: StandardSchemaV1, value: unknown): Checked | Pr
     const issues = result.issues.length > 0 ? result.issues : [{}]
     return { value: undefined, mismatches: issues.map((issue) => toMismatch(issue, value)) }
   }
-  // A custom schema may throw.
+  // A custom schema can throw.
   const fail = (thrown: unknown): Checked => {
     if (schema['~standard'].vendor === 'support-workspace-sdk') throw thrown
     return conclude({ issues: [] })
@@ -116,7 +116,8 @@ export async function validateResponse(
   const drifts = new Map<string, Drift>()
   const outputs: unknown[] = []
   let invalid = 0
-  // One after the other: the first check may load the schemas, and a page may have millions of items.
+  // The checks run one after the other, because the first can load the schemas, and a page might have millions of
+  // items.
   for (const value of envelope === 'list' ? (data as unknown[]) : [data]) {
     let checked: Checked
     try {

@@ -9,7 +9,7 @@ import {
 import { InvalidArgumentError } from '../shared/errors/index.ts'
 import { isObject, parseObject } from '../shared/json.ts'
 
-/** Observations by name, and below it by what was seen. */
+/** Observations by name and finding. For example, the name `limit.default` and the finding `20`. */
 export type Sightings = Readonly<Record<string, Readonly<Record<string, Observation>>>>
 
 /**
@@ -17,12 +17,13 @@ export type Sightings = Readonly<Record<string, Readonly<Record<string, Observat
  * service.
  */
 export interface EvidenceFile {
+  /** The version of the format. */
   readonly version: 1
-  /** By the id of the operation, and below it by status: `{ "contacts.get": { "200": … } }`. */
+  /** Operations by id and status: `{ "contacts.get": { "200": … } }`. */
   readonly operations: Sightings
-  /** By model and field, and below it by JSON type, or `absent`: `{ "conversation.status": { "string": … } }`. */
+  /** Fields by name and JSON type, or `absent`: `{ "conversation.status": { "string": … } }`. */
   readonly fields: Sightings
-  /** How the service behaves, by trait, and below it by what was found: `{ "limit.default": { "20": … } }`. */
+  /** Traits of the service by name and finding: `{ "limit.default": { "20": … } }`. */
   readonly traits: Sightings
   /** The traits that were not found, each with the reason, for example that a list has too few entries. */
   readonly undetermined: Readonly<Record<string, string>>

@@ -4,12 +4,31 @@ import { documentedField, type EvidenceFile, observationOf, type Sightings } fro
 
 /** An OpenAPI Overlay 1.0.0, which adds observations to the packaged `openapi.json`. */
 export interface Overlay {
+  /** The version of the OpenAPI Overlay Specification. */
   readonly overlay: '1.0.0'
-  readonly info: { readonly title: string; readonly version: string }
+  /** Title and version of the overlay. */
+  readonly info: {
+    /** For example `Observations of the live service`. */
+    readonly title: string
+    /** The version of this package. */
+    readonly version: string
+  }
+  /** The changes to `openapi.json`, one for each observed operation or field. */
   readonly actions: readonly {
     /** The `x-evidence` object of an operation or a field, as a JSONPath in bracket form (RFC 9535). */
     readonly target: string
-    readonly update: { readonly observed: { readonly calls: number; readonly first: string; readonly last: string } }
+    /** The change to the `x-evidence` object. */
+    readonly update: {
+      /** The observation, as in the catalogue. */
+      readonly observed: {
+        /** Number of calls. */
+        readonly calls: number
+        /** Day of the first call, for example `2026-11-21`. */
+        readonly first: string
+        /** Day of the last call. */
+        readonly last: string
+      }
+    }
   }[]
 }
 

@@ -13,7 +13,7 @@ export interface EvidenceRecorderOptions {
   readonly onEvidence?: ((evidence: EvidenceFile) => void) | undefined
 }
 
-/** Records what the calls of an app show of the service. */
+/** Records facts about the service from the calls of an app. */
 export interface EvidenceRecorder {
   /** Pass this to the option `middleware` of a client. */
   readonly middleware: Middleware

@@ -20,13 +20,13 @@ import { isError, placeholder, safeCause } from '../shared/errors/redact.ts'
  * The SDK writes no empty texts.
  */
 export interface KeyValueStorage {
-  /** Returns the text under a key; null or undefined if there is none. */
+  /** Returns the text under a key. Null or undefined if the key is absent. */
   get(key: string): string | null | undefined | Promise<string | null | undefined>
   /**
-   * Writes `value` if the text under the key is `expected`, in one atomic step. Returns whether it did.
+   * Writes `value` if the text under the key is `expected`, in one atomic step. Returns whether it has written.
    *
-   * @param expected the text that must be there; null if there must be none
-   * @param value the text to write; null to remove the key
+   * @param expected the text that must be there, or null if the key must be absent
+   * @param value the text to write, or null to remove the key
    */
   compareAndSet(key: string, expected: string | null, value: string | null): boolean | Promise<boolean>
   /**

@@ -43,7 +43,7 @@ export const commonOptionNames = {
 export interface AppSettings extends Pick<CommonAppOptions, 'baseUrl' | 'clientId' | 'redirectUri'> {
   readonly issuer: string
   readonly transactionLifetime: number
-  /** The app's own secrets, which no error may quote. Empty without a client secret. */
+  /** The secrets of the app, which errors must not quote. Empty without a client secret. */
   readonly secrets: readonly string[]
 }
 

@@ -5,7 +5,7 @@ import type { SealSecret } from '../shared/seal.ts'
 import type { WebRequest, WebResponse } from '../shared/web-types.ts'
 import { checkLoginRequest, type LoginRequest, loginRequestNames } from './start-login.ts'
 
-/** A response, or nothing for the default response of the handler. */
+/** Your `Response`, or undefined for the default response of the handler. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing is allowed here
 export type HandlerResult = WebResponse | void | Promise<WebResponse | void>
 

@@ -24,7 +24,7 @@ import type { LoginTransaction } from './transaction.ts'
 
 /** The options of an `OAuthApp`. */
 export interface OAuthAppOptions extends CommonAppOptions {
-  /** The app's secret. Keep it on a server; use `PublicOAuthApp` in a browser. */
+  /** The app's secret. Keep it on a server, and use `PublicOAuthApp` in a browser. */
   readonly clientSecret: string
   /**
    * How the app authenticates to the token endpoint: in the form body ([specification](docs/service.md#login)), or with
@@ -75,7 +75,8 @@ function optionNames() {
  * @example
  * const app = new OAuthApp({ baseUrl, clientId, clientSecret, redirectUri })
  * const { url, transaction } = await app.startLogin({ scope: ['conversations:read'], actor: 'self' })
- * const callbackUrl = await openInBrowser(url) // the admin approves, and returns to your redirect URI
+ * // The admin approves in the browser, and returns to your redirect URI.
+ * const callbackUrl = await openInBrowser(url)
  * const token = await app.finishLogin(callbackUrl, transaction)
  *
  * @throws InvalidArgumentError when an option is invalid, or in a browser
@@ -119,7 +120,7 @@ export class OAuthApp {
   }
 
   /**
-   * Checks the callback and exchanges its code for an access token. The exchange is never retried, because a code works
+   * Checks the callback and exchanges its code for an access token. The exchange is sent once, because a code works
    * only once.
    *
    * @throws LoginError when the callback or the transaction is invalid, or the service rejects the login; see `reason`

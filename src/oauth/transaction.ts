@@ -40,8 +40,8 @@ const maxUsedStates = 10_000
  * A login in progress, from `startLogin` to the callback. It holds the state and the code verifier, and hides them when
  * it is printed, inspected, cloned or serialized. It can be used for one callback, and expires.
  *
- * Keep it until the callback: with `serializeTransaction` in a browser, with `sealTransaction` on a server, or let
- * `createLoginHandlers` do it.
+ * Store it until the callback, with `serializeTransaction` in a browser or with `sealTransaction` on a server.
+ * `createLoginHandlers` does this for you.
  */
 export class LoginTransaction {
   /** The service's URL. */

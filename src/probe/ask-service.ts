@@ -8,10 +8,11 @@ import { Questions } from './questions.ts'
 
 /** The result of a probe. */
 export interface ProbeFindings {
+  /** The observations, to write to an evidence file. */
   readonly evidence: EvidenceFile
   /** Number of requests that were sent. */
   readonly requests: number
-  /** Why the probe stopped before its end. */
+  /** Why the probe stopped early. Undefined if it asked everything. */
   readonly stopped: string | undefined
 }
 

@@ -8,7 +8,7 @@ import { largestLimit } from './lists.ts'
 
 /** The options of `probe`. */
 export interface ProbeOptions {
-  /** The address of the service, as for a client. */
+  /** Base URL of the service, as for a client. */
   readonly baseUrl: string
   /** Your token. The probe reads what the token can read, and reports names and counts only. */
   readonly accessToken: string
@@ -16,7 +16,7 @@ export interface ProbeOptions {
   readonly confirmed: true
   /** Sends the requests. By default the platform's `fetch`. */
   readonly fetch?: WebFetch | undefined
-  /** Allows plain http to other machines. By default only to this one. */
+  /** Allows plain http to other machines. By default it is only allowed to this machine. */
   readonly allowInsecureHttp?: boolean | undefined
   /** @internal */
   readonly wait?: ((milliseconds: number) => Promise<void>) | undefined
@@ -24,7 +24,7 @@ export interface ProbeOptions {
 
 const names = { baseUrl: 1, accessToken: 1, confirmed: 1, fetch: 1, allowInsecureHttp: 1, wait: 1 }
 
-/** Returns what a probe does, to show before somebody agrees to it. */
+/** Returns a description of the probe, to show to the person who has to agree to it. */
 export function announceProbe(): string {
   return `The probe sends up to ${mostRequests} GET requests with your token, one after the other, ${pause} ms apart, and asks for up to
 ${largestLimit} entries of a list. One request has no token. Nothing is changed. It stops at the first 429 or 5xx. The file has names,

@@ -25,7 +25,7 @@ export function createAddresses(url: string, host: string, allowedHosts: readonl
   return { url, isOwnHost, isOwnOrigin }
 }
 
-/** Returns whether pages of this origin may read responses. */
+/** Returns whether pages of this origin can read responses. */
 export function allowsOrigin(cors: SandboxSettings['cors'], origin: string): boolean {
   if (typeof cors === 'boolean') return cors
   return cors === 'loopback' ? isLoopbackOrigin(origin) : cors.includes(origin)

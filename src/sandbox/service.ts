@@ -19,7 +19,7 @@ export interface EffectiveWrite {
   readonly at: number
 }
 
-/** Options of `sandbox.issueToken`: what the token is bound to. */
+/** Options of `sandbox.issueToken`: actor, scopes, organization and person of the token. */
 export interface TokenOptions {
   /**
    * Whether the token acts as the app or as a person.
@@ -27,12 +27,12 @@ export interface TokenOptions {
    */
   actor?: 'app' | 'self'
   /**
-   * Granted scopes. A `self` token can use only those that the person's role allows.
+   * Granted scopes. A `self` token can use only the scopes that the person's role allows.
    * @default every scope that the app declares
    */
   scopes?: readonly ScopeName[]
   /**
-   * Organization id.
+   * Id of the organization that the token is bound to.
    * @default the first organization
    */
   organization?: string
@@ -60,7 +60,9 @@ const tokenShape = {
 export interface ConversationChanges {
   /** Any text, such as `'closed'`. */
   status?: string
+  /** Whether the conversation is marked as spam. */
   is_spam?: boolean
+  /** Whether the conversation is pinned. */
   pinned?: boolean
   /** Membership id of the team member to assign the conversation to. `null` removes the assignment. */
   assignee?: string | null

@@ -75,7 +75,7 @@ export interface Sandbox extends AsyncDisposal {
   readonly requests: readonly RecordedRequest[]
   /**
    * Handles a request in process, with the signature of `fetch`. It does not depend on `this`. The origin of the URL is
-   * ignored. Redirects are not followed: they are returned, or rejected with `redirect: 'error'`.
+   * ignored. A redirect is returned as a response, or rejected with `redirect: 'error'`.
    */
   readonly fetch: PlatformFetch
   /**

@@ -9,13 +9,13 @@ interface AccessTokenDetails extends Pick<AccessToken, 'accessToken' | 'baseUrl'
  * The result of a login: a long-lived, opaque access token, without a refresh token or an expiry
  * ([specification](docs/service.md#tokens)).
  *
- * Printing, inspecting, cloning or serializing it shows `[redacted]`. Read the secret from `token.accessToken` to store
- * it.
+ * If you print, inspect, clone or serialize the object, the token is `[redacted]`. Read `token.accessToken` to store
+ * the token.
  */
 export class AccessToken {
   readonly #accessToken: string
 
-  /** The service that issued the token, as the app's normalized `baseUrl`. Send the token nowhere else. */
+  /** The service that issued the token, as the app's normalized `baseUrl`. Send the token only to this URL. */
   readonly baseUrl: string
   /** The client id of the app that the token was issued to. */
   readonly clientId: string

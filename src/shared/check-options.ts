@@ -9,7 +9,7 @@ export const longestTimer = 2_147_483_647
 /** The names of the options of an interface. Declare it with `satisfies`, so that a missing name does not compile. */
 export type OptionNames = Readonly<Record<string, unknown>>
 
-/** Checks a value that may come from JavaScript. Returns it, or a copy that the caller cannot change. */
+/** Checks a value that can come from JavaScript. Returns it, or a copy that the caller cannot change. */
 export type Check<Value> = (name: string, value: unknown) => Value
 
 /** The options that a table of checks returns. An option that is undefined is not checked. */
@@ -41,7 +41,7 @@ export function readOptions<const Checks extends Readonly<Record<string, Check<u
 
 /** Creates the error for a value that is not what it must be: "a positive number". */
 export function mustBe(expected: string, name: string, value: unknown, hint: string): InvalidArgumentError {
-  // A number where another kind belongs may be a secret.
+  // A number where another kind belongs might be a secret.
   const isShown = typeof value === 'number' && /number|integer/.test(expected)
   return new InvalidArgumentError(
     name,

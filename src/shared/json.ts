@@ -70,7 +70,7 @@ export function toJson(name: string, value: unknown): string | undefined {
   let text: string | undefined
   try {
     text = JSON.stringify(value, function (this: object, key: string, found: unknown) {
-      // The object that a `toJSON` returned may have a `toJSON` too.
+      // The object that a `toJSON` returned might have a `toJSON` too.
       if (key === 'toJSON' && typeof found === 'function') return undefined
       const kind = isInvalidDate(found, key, this) ? 'an invalid Date' : unfitKind(found)
       const isContainer = typeof found === 'object' && found !== null

@@ -1,8 +1,8 @@
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' }
 
 /**
- * Returns what a person reads of HTML, without any whitespace: services change tags, attributes, entities and spaces of the
- * HTML that they store.
+ * Returns what a person reads of HTML, without any whitespace: services change tags, attributes, entities and spaces of
+ * the HTML that they store.
  */
 export function plainText(html: string): string {
   return (

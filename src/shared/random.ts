@@ -1,4 +1,6 @@
-/** Returns a function like `Math.random` that gives the same numbers for the same seed, on every platform (mulberry32). */
+/**
+ * Returns a function like `Math.random` that gives the same numbers for the same seed, on every platform (mulberry32).
+ */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0
   return () => {

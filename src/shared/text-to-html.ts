@@ -6,9 +6,9 @@ const lineBreak = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/
 /**
  * Converts plain text to HTML for `body_html`. The text is escaped, so none of it becomes markup.
  *
- * Blank lines separate paragraphs (`<p>`), and other line breaks become `<br>`. Blank lines at the start and the end are
- * dropped, and a blank text becomes an empty string. Spaces are kept, but as in all HTML, browsers collapse indentation
- * and consecutive spaces.
+ * Blank lines separate paragraphs (`<p>`), and other line breaks become `<br>`. Blank lines at the start and the end
+ * are dropped, and a blank text becomes an empty string. Spaces are kept, but as in all HTML, browsers collapse
+ * indentation and consecutive spaces.
  *
  * @example
  * const body_html = textToHtml('Hi Ada,\n\n1 < 2.\nBye') // '<p>Hi Ada,</p><p>1 &#60; 2.<br>Bye</p>'

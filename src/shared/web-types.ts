@@ -36,6 +36,7 @@ export type WebHeaders = Global<
 export type WebURL = Global<
   'URL',
   {
+    /** The whole URL as text. */
     readonly href: string
     /** Returns `href`. */
     toString(): string
@@ -45,15 +46,25 @@ export type WebURL = Global<
 /** The platform's `Request`. */
 export type WebRequest = Global<
   'Request',
-  { readonly url: string; readonly method: string; readonly headers: WebHeaders }
+  {
+    /** The absolute URL. */
+    readonly url: string
+    /** The HTTP method. */
+    readonly method: string
+    /** The headers, by case-insensitive name. */
+    readonly headers: WebHeaders
+  }
 >
 
 /** The platform's `Response`. */
 export type WebResponse = Global<
   'Response',
   {
+    /** Whether the status is 200 to 299. */
     readonly ok: boolean
+    /** The HTTP status. */
     readonly status: number
+    /** The headers, by case-insensitive name. */
     readonly headers: WebHeaders
     /** Reads the body as text. */
     text(): Promise<string>

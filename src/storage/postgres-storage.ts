@@ -5,8 +5,14 @@ import { sqlStorage } from './sql-storage.ts'
 
 /** A pool or a client of `pg`. */
 export interface PostgresClient {
-  /** Runs a statement with the values of its parameters. */
-  query(sql: string, values?: string[]): Promise<{ readonly rows: readonly unknown[] }>
+  /** Runs a statement with the values of its parameters, and returns its `rows`. */
+  query(
+    sql: string,
+    values?: string[],
+  ): Promise<{
+    /** The rows as objects, with the names of the columns. */
+    readonly rows: readonly unknown[]
+  }>
 }
 
 /** The options of `postgresStorage`. */

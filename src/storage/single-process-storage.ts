@@ -25,7 +25,7 @@ export function singleProcessStorage(storage: UnstorageLike): KeyValueStorage {
   const methods = ['getItem', 'setItem', 'removeItem', 'getKeys'] as const
   checkMethods('storage', storage, methods, 'Pass what `createStorage` of `unstorage` returns.')
   const turns = new Turns()
-  /** Drivers may return parts of a text that is being written, so reads take turns as well. */
+  /** Drivers can return parts of a text that is being written, so reads take turns as well. */
   const get = async (key: string): Promise<string | null> => {
     const value: unknown = (await inTime(storage.getItem(key))) ?? null
     if (value === null || typeof value === 'string') return value

@@ -87,7 +87,7 @@ function replyForm(
       text.value = ''
       announce('Your reply was sent.')
     } catch (error) {
-      // The message says whether the reply may have been sent anyway. The text stays in the form.
+      // The message says whether the reply might have been sent anyway. The text stays in the form.
       fail(error, failure)
     } finally {
       button.disabled = false

@@ -19,7 +19,8 @@ const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 const dayAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
 /**
- * Shows a timestamp of the service in the reader's time zone. `short` is the time for today and the date for other days.
+ * Shows a timestamp of the service in the reader's time zone. `short` is the time for today and the date for other
+ * days.
  */
 export function time(seconds: number | null | undefined, length: 'short' | 'long'): HTMLTimeElement {
   const date = toDate(seconds)

@@ -54,7 +54,7 @@ interface Definition extends Partial<Pick<CatalogueOperation, 'actor' | 'envelop
 /** An operation before its id and scope are known. */
 export type Entry = Omit<CatalogueOperation, 'id' | 'scope' | 'observed'>
 
-/** An operation that has a page in the reference, by the title of the page. */
+/** Returns an operation that has a page in the reference. `title` is the title of the page. */
 export function printed(title: string, definition: Definition): Entry {
   return operation('reference', [reference(title)], { title, ...definition })
 }

@@ -1,7 +1,7 @@
 import { guide, specification } from '../fact.ts'
 import { type Entry, operation } from './operation.ts'
 
-/** Tasks and segments: both documents name them, and neither has a path or a field. */
+/** The operations of tasks and segments. Both documents name them, but without paths and fields. */
 export function unnamed<const Plural extends 'tasks' | 'segments'>(plural: Plural, noun: 'Task' | 'Segment') {
   const model = plural === 'tasks' ? 'task' : 'segment'
   const sources = [specification('section 1'), guide('Scopes')]

@@ -30,11 +30,11 @@ export const ofResources: readonly Topic[] = [
     resource: 'contacts',
     facts: [
       fact('The chat widget merges its `userData` into `attributes`', guide('Chat widget')),
-      inferred('No source offers to delete a contact', guide('Scopes')),
+      inferred('There is no operation that deletes a contact, because no source mentions it', guide('Scopes')),
     ],
     unknown: [
       'The values of `source` and `auth_type`',
-      'Searching',
+      'How to search for a contact',
       'Whether the attributes that `contacts:read` names are more than the field `attributes`',
     ],
   }),
@@ -64,15 +64,15 @@ export const ofResources: readonly Topic[] = [
     facts: [
       fact('The service has tasks and segments', specification('section 1')),
       fact('There are scopes to read, create, update and delete them', guide('Scopes')),
-      inferred('Their paths have the form of the paths of contacts', reference('List contacts')),
+      inferred('Their paths look like the paths of contacts', reference('List contacts')),
     ],
-    unknown: ['Every path, and every field'],
+    unknown: ['All paths and all fields'],
     advice: `The SDK types only their \`id\`. Define the operation [yourself](custom-operations.md) if you know its path.`,
   }),
   topic('Inferred endpoints', {
     intro: `An inferred operation might not exist, or might have another path. If the service responds with a 404 or 405, the
-error says that the path is a guess and how to call another. The SDK leaves two things out that the documents name without a
-path: the filter options of conversations, and the attributes of contacts.`,
+error says that the path is inferred and how to call another path. The documents also name the filter options of conversations
+and the attributes of contacts, but without a path. The SDK has no operation for these two.`,
   }),
   topic('Not known at all', {
     unknown: [

@@ -11,8 +11,8 @@ export const ofService: readonly Topic[] = [
       fact('A client id looks like `app_abc123`, a secret like `secret_xyz` (example values)', guide('Authentication')),
     ],
     unknown: ['How to register an app'],
-    advice: `No public page says where to register an app or where to find its client id and secret. Ask the vendor at
-support@supportwire.app, the contact that the introduction names. Until you have them, use the
+    advice: `The vendor does not document how to register an app or where to find its client id and secret. Ask
+support@supportwire.app, the contact in the vendor's introduction. Until you have a client id and a secret, use the
 [sandbox](testing.md), which has a registered app (\`sandbox.app\`).`,
   }),
   topic('Base URL', {
@@ -105,7 +105,7 @@ support@supportwire.app, the contact that the introduction names. Until you have
         specification('section 5'),
       ),
       fact(
-        'Messages, notes, new conversations and invitations need `self`; otherwise the response is 422 `actor_self_required`',
+        'Messages, notes, new conversations and invitations need `self`. Otherwise the response is 422 `actor_self_required`',
         specification('section 5'),
         specification('section 7'),
       ),
@@ -147,7 +147,7 @@ support@supportwire.app, the contact that the introduction names. Until you have
       fact('The list of conversations takes `limit`, `after` and `before`', specification('section 4')),
       inferred('Every list takes them', guide('Pagination')),
       fact(
-        '`page_metadata.after` is the cursor of the next page, `before` the cursor of the previous page; null means that there is no such page',
+        '`page_metadata.after` is the cursor of the next page, and `before` the cursor of the previous page. Null means that this page does not exist',
         specification('section 2'),
       ),
       fact('Cursors are opaque', specification('section 2')),
@@ -167,9 +167,9 @@ support@supportwire.app, the contact that the introduction names. Until you have
         guide('Errors'),
       ),
       fact('After a 429: back off exponentially and retry', guide('Errors')),
-      inferred('201 after a create and 204 after a delete: the guide lists both', guide('Errors')),
-      inferred('409 for a POST: it is already there', guide('Errors')),
-      inferred('There are more codes than these: the list is called common', guide('Errors')),
+      inferred('A create returns 201 and a delete 204, because the guide lists both', guide('Errors')),
+      inferred('A POST returns 409 if the object exists already', guide('Errors')),
+      inferred('There are more codes, because the guide calls its list common', guide('Errors')),
     ],
     unknown: [
       'The rate limits, and whether a `Retry-After` header is sent (specification, section 8)',

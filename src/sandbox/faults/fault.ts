@@ -49,7 +49,12 @@ export interface Fault {
   /** Sends an HTML page with status 200, as a captive portal might. */
   garbage?: boolean
   /** Sends the body in chunks of `bytes` bytes, `interval` milliseconds apart. */
-  drip?: { bytes: number; interval: number }
+  drip?: {
+    /** Number of bytes in a chunk, at least 1. */
+    bytes: number
+    /** Time between two chunks, in milliseconds. */
+    interval: number
+  }
   /** Sends the headers and the first half of the body, and then nothing until the client gives up. */
   stall?: boolean
 }

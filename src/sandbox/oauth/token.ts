@@ -38,7 +38,7 @@ function exchangeCode(service: Service, request: Request, body: RequestBody) {
   const code = service.grants.code(value)
   if (code === undefined) throw invalidGrant('The code was not issued by this service.')
   if (code.used) {
-    // A code that is used twice may have been stolen, so its token is revoked (RFC 6749, 4.1.2).
+    // A code that is used twice might have been stolen, so its token is revoked (RFC 6749, 4.1.2).
     if (code.token !== undefined) service.grants.revoke(code.token)
     throw invalidGrant('The code was already used.')
   }

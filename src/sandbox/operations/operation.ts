@@ -173,7 +173,7 @@ function authenticate(service: Service, c: Context<AppEnv>): Caller {
   const person = workspace.members.get(grant.memberId)
   if (person === undefined || person.archived)
     throw invalidToken('The person that the token acts as has left the organization.')
-  // Limited at each request, not only at consent, because the role may have changed (docs/service.md#actors).
+  // Limited at each request, not only at consent, because the role might have changed (docs/service.md#actors).
   return { ...caller, person, scopes: limitScopesToRole(grant.scopes, person.role) }
 }
 

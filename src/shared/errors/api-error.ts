@@ -18,7 +18,7 @@ export interface ApiErrorDetails extends RequestErrorDetails {
  * The service responded with an error.
  *
  * Documented codes are `invalid_token`, `insufficient_scope`, `actor_self_required`, `forbidden` and `invalid_request`
- * ([reference](docs/service.md#errors)). There may be others.
+ * ([reference](docs/service.md#errors)). There might be others.
  */
 export class ApiError extends RequestError {
   static override readonly kind: string = 'ApiError'
@@ -50,7 +50,7 @@ export class ApiError extends RequestError {
   }
 }
 
-/** 400: the request is malformed. */
+/** Status 400. The request is malformed. */
 export class BadRequestError extends ApiError {
   static override readonly kind: string = 'BadRequestError'
 }
@@ -79,7 +79,7 @@ export class AuthenticationError extends ApiError {
   static override readonly kind: string = 'AuthenticationError'
 }
 
-/** 403: the token or its user lacks the permission. */
+/** Status 403. The token or its user lacks the permission. */
 export class PermissionDeniedError extends ApiError {
   static override readonly kind: string = 'PermissionDeniedError'
 }
@@ -93,7 +93,7 @@ export interface InsufficientScopeDetails extends ApiErrorDetails {
 }
 
 /**
- * 403 `insufficient_scope`: the token lacks a scope that the operation needs.
+ * Status 403 with the code `insufficient_scope`. The token lacks a scope that the operation needs.
  *
  * @example
  * await workspace.contacts.list().catch(async (error: unknown) => {
@@ -109,9 +109,9 @@ export class InsufficientScopeError extends PermissionDeniedError {
   readonly required: readonly string[]
   /** The scopes of the token, if the client knows them (from its `scopes` option or `SupportWorkspace.connect`). */
   readonly granted: readonly string[] | undefined
-  /** The required scopes that are not granted. All required scopes, if the granted ones are unknown. */
+  /** The required scopes that are not granted. If the granted scopes are unknown, all required scopes. */
   readonly missing: readonly string[]
-  /** The scopes to request at the next login: the granted ones and the missing ones. */
+  /** The scopes to request at the next login: the granted scopes and the missing scopes. */
   readonly scopesToRequest: readonly string[]
 
   constructor(message: string, details: InsufficientScopeDetails) {
@@ -124,12 +124,12 @@ export class InsufficientScopeError extends PermissionDeniedError {
   }
 }
 
-/** 404: the resource does not exist in the organization of the token. */
+/** Status 404. The resource does not exist in the organization of the token. */
 export class NotFoundError extends ApiError {
   static override readonly kind: string = 'NotFoundError'
 }
 
-/** 422: the service rejected the values in the request. */
+/** Status 422. The service rejected the values in the request. */
 export class UnprocessableError extends ApiError {
   static override readonly kind: string = 'UnprocessableError'
 }
@@ -149,18 +149,19 @@ export class AlreadyExistsError extends UnprocessableError {
 }
 
 /**
- * 422 `actor_self_required`: the operation requires an `actor=self` token
+ * Status 422 with the code `actor_self_required`. The operation requires an `actor=self` token
  * ([specification](docs/service.md#actors)).
  *
- * A client with `actor: 'app'` throws it without sending a request. Then `outcome` is `not-sent` and `response` is
- * undefined.
+ * A client with `actor: 'app'` throws this error before it sends a request. In this case `outcome` is `not-sent`, and
+ * `response` is undefined.
  */
 export class ActorSelfRequiredError extends UnprocessableError {
   static override readonly kind: string = 'ActorSelfRequiredError'
 }
 
 /**
- * 429: too many requests, and no retry is left or the required wait is too long.
+ * Status 429. The service refused too many requests, and the call has used its retries or the required wait is too
+ * long.
  *
  * Also thrown before a request is sent, while the client is rate limited and the call cannot wait. Then `outcome` is
  * `not-sent`, `response` is undefined, and `retryAfter` is the remaining time.
@@ -169,7 +170,7 @@ export class RateLimitError extends ApiError {
   static override readonly kind: string = 'RateLimitError'
 }
 
-/** 5xx: the service failed. A write may have been applied. */
+/** Status 5xx. The service failed. A write is then unconfirmed, because the service might have applied it. */
 export class ServerError extends ApiError {
   static override readonly kind: string = 'ServerError'
 }

@@ -52,7 +52,7 @@ export interface LoginErrorDetails extends ErrorDetails {
   readonly status?: number | undefined
 }
 
-/** A login failed. `reason` is one of a closed list. */
+/** A login failed. `reason` says why. */
 export class LoginError extends SupportWorkspaceError {
   static override readonly kind: string = 'LoginError'
 

@@ -14,7 +14,7 @@ const tokenLike = /swot_[\w.~+/=-]+|(?<=Bearer\s{1,9})(?=[a-z_.~+/-]*\d)[\w.~+/-
 const basicCredentials =
   /(?<=(?:[Bb]asic|BASIC)(?:[\s:=+"]|%20){1,9})(?=[\w+/%-]{8})[\w+/%-][a-z_+/%-]*[A-Z\d][\w+/%-]*=*/g
 
-/** Matches what could forge a line of a log. */
+/** Matches characters that could forge a line of a log. */
 const lineBreaks = /[\p{Cc}\p{Zl}\p{Zp}]+/gu
 
 /**
@@ -42,10 +42,10 @@ export function redact(text: string, secrets: readonly string[] = []): string {
   const read = text.slice(0, longestRead)
   // Only text with a secret is joined, so that other lines stay apart.
   const joined = join(read)
-  // What may split a secret may also be part of it.
+  // A character that can split a secret can also be part of the secret.
   const found = withoutSecrets(joined, [...secrets, ...secrets.map(join), ...secrets.map(pack)])
   const whole = (found === joined ? withoutSecrets(read, secrets) : found).replace(lineBreaks, ' ')
-  // A secret of several words may be wrapped at some of its spaces.
+  // A secret of several words might be wrapped at some of its spaces.
   const packed = pack(whole)
   const isLeft = (bare: string) => bare.length >= shortestSecret && packed.includes(bare)
   if (secrets.some((secret) => /\s/.test(secret) && isLeft(pack(secret)))) return placeholder
@@ -69,7 +69,7 @@ function pack(text: string): string {
  */
 export function withoutSecrets(text: string, secrets: readonly string[] = []): string {
   let safe = text
-  // A secret may be the start of another one.
+  // A secret might be the start of another one.
   for (const secret of [...secrets].sort((a, b) => b.length - a.length)) {
     if (secret.length < shortestSecret || text.length < Math.min(secret.length, longestStart)) continue
     // Most texts have nothing encoded, and the longer pattern is slow to compile.
@@ -147,7 +147,7 @@ export function isError(value: unknown): value is Error {
   return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]'
 }
 
-/** Sets the name, and a stack without frames: they would point here, and the original may quote a secret. */
+/** Sets the name, and a stack without frames: they would point here, and the original can quote a secret. */
 function named(error: Error, name: string): Error {
   Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true })
   error.stack = `${name}: ${error.message}`

@@ -63,7 +63,7 @@ export class RequestError extends SupportWorkspaceError {
   readonly operation: string
   /** Whether the call might have had an effect. */
   readonly outcome: Outcome
-  /** The attempts, in order. Empty if nothing was sent. */
+  /** The attempts, in order. Empty if no request was sent. */
   readonly attempts: readonly Attempt[]
 
   constructor(message: string, details: RequestErrorDetails) {
@@ -76,7 +76,7 @@ export class RequestError extends SupportWorkspaceError {
 
 /**
  * The connection could not be opened, or failed before the response was complete. `outcome` tells whether the request
- * may have arrived.
+ * might have arrived.
  */
 export class NetworkError extends RequestError {
   static override readonly kind: string = 'NetworkError'

@@ -30,8 +30,8 @@ export interface ErrorDetails {
 /**
  * The base class of all errors of this package.
  *
- * `message` includes the cause and the next step. Errors never contain an access token, client secret, authorization
- * code or code verifier, however they are printed, inspected or serialized.
+ * `message` includes the cause and the next step. Access tokens, client secrets, authorization codes and code verifiers
+ * are removed from errors, in plain, percent-encoded and JSON form.
  *
  * `instanceof` works across copies of the package (ESM and CommonJS, or two installed versions).
  */
@@ -95,7 +95,7 @@ export function isLasting(value: unknown): value is SupportWorkspaceError {
   return isSupportWorkspaceError(value) && (value.remedy === 'reconnect' || value.remedy === 'fix')
 }
 
-/** An option or argument is invalid. Thrown before anything is sent. */
+/** An option or argument is invalid. Thrown before a request is sent. */
 export class InvalidArgumentError extends SupportWorkspaceError {
   static override readonly kind: string = 'InvalidArgumentError'
 
