@@ -21,11 +21,9 @@ const listPeople = defineOperation({
 const people = await workspace.call(listPeople, { query: { limit: 15 } }).toArray()
 // Prints: People: 40, the first is Elif Rao
 console.log(`People: ${people.length}, the first is ${people[0]?.user.name ?? 'nameless'}`)
-// Prints "People: 40, the first is Elif Rao".
 
 // For a single untyped call, use `request`. It works without a definition, and returns the body as sent.
 const body = await workspace.request('GET', '/api/oauth/v1/organization')
 // Prints: Organization: Juniper Supplies
 console.log(`Organization: ${(body as { data: { display_name: string } }).data.display_name}`)
-// Prints "Organization: Juniper Supplies".
 await sandbox.close()

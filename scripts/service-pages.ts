@@ -32,7 +32,7 @@ export async function generatedPages(): Promise<Record<string, string>> {
 }
 
 function servicePage(): string {
-  const intro = `# What is known of the service
+  const intro = `# API facts and evidence
 
 ${generated}
 
