@@ -93,7 +93,8 @@ function checkDone(what: Subject, run: Run): Run {
   if (run.requests.length === 0) {
     const hint = {
       job: 'Use `workspace`, or a client with `sandbox.fetch`.',
-      program: 'Take `url` and `token` from `env`.',
+      program:
+        'Take `url` and `token` from `env`, and keep files in the folder of `env`: what is left elsewhere may say that all is done.',
     }
     throw refused(`The ${what} sends no request to the sandbox.`, hint[what])
   }

@@ -73,6 +73,23 @@ test('a kill ends all processes of a program before it is started again', async 
   })
 })
 
+test.each([
+  ['appendFileSync', "fs.appendFileSync(file, 'second')"],
+  ['writeFileSync with the flag a', "fs.writeFileSync(file, 'second', { flag: 'a' })"],
+  ['appendFile with a callback', "await new Promise((done) => fs.appendFile(file, 'second', done))"],
+  ['appendFile of promises', "await fs.promises.appendFile(file, 'second')"],
+  ['writeSync of a part of a buffer', "fs.writeSync(fs.openSync(file, 'a'), Buffer.from('a second one'), 2, 6)"],
+  ['a handle at a position', "await (await fs.promises.open(file, 'r+')).write('second', 6)"],
+])('a kill in the middle of %s leaves what was there, and half of the new text', async (_, write) => {
+  const code = `const file = folder + '/text'
+    if (fs.existsSync(file)) { console.log(fs.readFileSync(file, 'utf8').trim()); process.exit() }
+    ${addContact}
+    fs.writeFileSync(file, 'first\\n')
+    ${write}`
+  const { runs } = await sweepProgram(programOf(code), { only: ['killed-in-file-write@2'] })
+  expect(runs.map(({ output }) => output)).toEqual([['first', 'sec']])
+})
+
 describe('rejects', () => {
   const sends = programOf(byStatus)
   test.each<[what: string, command: string[], options: object, message: string]>([

@@ -9,13 +9,15 @@ type Methods = Record<string, Call | undefined>
 // Captured before `killAtFileWrites` patches these functions.
 const { writeSync, writeFileSync, appendFileSync } = fs
 
-/**
- * Functions that write the first half of their second argument to a file. The first argument is a path or a descriptor.
- */
-const halves = {
-  write: (file: unknown, data: unknown) => writeSync(file as number, halfOf(data)),
-  writeFile: (file: unknown, data: unknown) => writeFileSync(file as string, halfOf(data)),
-  appendFile: (file: unknown, data: unknown) => appendFileSync(file as string, halfOf(data)),
+/** Functions that write the first half of what a call would write. They get the arguments of the call. */
+const halves: Readonly<Record<string, (file: unknown, data: unknown, ...rest: unknown[]) => void>> = {
+  write: (file, data, ...rest) => {
+    const { bytes, position } = partOf(data, rest)
+    writeSync(file as number, halfOf(bytes), 0, null, position)
+  },
+  // The last argument may be a callback.
+  writeFile: (file, data, options) => writeFileSync(file as string, halfOf(toBytes(data)), optionsOf(options)),
+  appendFile: (file, data, options) => appendFileSync(file as string, halfOf(toBytes(data)), optionsOf(options)),
 }
 
 /** Functions of `fs` that change a file, but cannot be cut in the middle. */
@@ -30,7 +32,10 @@ export async function killAtFileWrites(numbers: SharedNumbers): Promise<void> {
     numbers.set(name, numbers.get(name) + 1)
     return numbers.get(name) === numbers.get(killed)
   }
+  /** Whether a function is running that calls others: `appendFileSync` calls `writeFileSync`, for example. */
+  let isInside = false
   const strike = (writeHalf?: () => void): void => {
+    if (isInside) return
     if (count('writes', 'killedWrite')) killProgram()
     if (writeHalf === undefined || !count('cuts', 'killedCut')) return
     writeHalf()
@@ -42,17 +47,23 @@ export async function killAtFileWrites(numbers: SharedNumbers): Promise<void> {
     if (typeof real !== 'function') return
     methods[name] = function (...args) {
       before(this, args)
-      return Reflect.apply(real, this, args)
+      const outer = isInside
+      isInside = true
+      try {
+        return Reflect.apply(real, this, args)
+      } finally {
+        isInside = outer
+      }
     }
   }
   const handle = await fs.promises.open(devNull)
   const ofHandle: object = Object.getPrototypeOf(handle)
   await handle.close()
   for (const name of [...Object.keys(halves), ...others]) {
-    const half = halves[name as keyof typeof halves] as (typeof halves)['write'] | undefined
-    const beforePath = (_: unknown, [file, data]: unknown[]): void => {
+    const half = halves[name]
+    const beforePath = (_: unknown, [file, data, ...rest]: unknown[]): void => {
       // Writes to stdout and stderr do not count.
-      if (typeof file !== 'number' || file > 2) strike(half && (() => half(file, data)))
+      if (typeof file !== 'number' || file > 2) strike(half && (() => half(file, data, ...rest)))
     }
     for (const [target, full] of [
       [fs, name],
@@ -61,9 +72,11 @@ export async function killAtFileWrites(numbers: SharedNumbers): Promise<void> {
     ] as const) {
       patch(target, full, beforePath)
     }
-    patch(ofHandle, name, (self, [data]) =>
-      strike(half && (() => halves.write(Reflect.get(self as object, 'fd'), data))),
-    )
+    patch(ofHandle, name, (self, args) => {
+      const fd = Reflect.get(self as object, 'fd')
+      // The options of `writeFile` are none of `write`.
+      strike(half && (() => (name === 'write' ? half(fd, args[0], ...args.slice(1)) : halves.write?.(fd, args[0]))))
+    })
   }
   patchDatabases((sql) => {
     if (!/^\s*(select|pragma|begin|explain)\b/i.test(String(sql))) strike()
@@ -76,10 +89,32 @@ function killProgram(): void {
   process.kill(0, 'SIGKILL')
 }
 
-function halfOf(data: unknown): Uint8Array {
-  const bytes = ArrayBuffer.isView(data) ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : String(data)
-  const buffer = Buffer.from(bytes as string)
-  return buffer.subarray(0, Math.floor(buffer.length / 2))
+/** Returns what `fs.write` would write, and where: it takes a text, or a part of a buffer, in two forms. */
+function partOf(
+  data: unknown,
+  rest: readonly unknown[],
+): { readonly bytes: Uint8Array; readonly position: number | null } {
+  const numberOf = (value: unknown) => (typeof value === 'number' ? value : null)
+  if (!ArrayBuffer.isView(data)) return { bytes: toBytes(data, rest[1]), position: numberOf(rest[0]) }
+  const named = (typeof rest[0] === 'object' && rest[0]) || { offset: rest[0], length: rest[1], position: rest[2] }
+  const { offset, length, position }: { offset?: unknown; length?: unknown; position?: unknown } = named
+  const start = numberOf(offset) ?? 0
+  const end = start + (numberOf(length) ?? data.byteLength - start)
+  return { bytes: toBytes(data).subarray(start, end), position: numberOf(position) }
+}
+
+/** Returns the bytes of a text or a buffer. A stream has none yet. */
+function toBytes(data: unknown, encoding?: unknown): Uint8Array {
+  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+  return Buffer.from(typeof data === 'string' ? data : '', typeof encoding === 'string' ? (encoding as 'utf8') : 'utf8')
+}
+
+function optionsOf(options: unknown): fs.WriteFileOptions {
+  return typeof options === 'function' ? null : (options as fs.WriteFileOptions)
+}
+
+function halfOf(bytes: Uint8Array): Uint8Array {
+  return bytes.subarray(0, Math.floor(bytes.length / 2))
 }
 
 function patchDatabases(
