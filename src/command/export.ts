@@ -7,6 +7,7 @@ import {
   type Checkpoint,
   CursorRejectedError,
   jobOptions,
+  NotFoundError,
   type SupportWorkspace,
 } from '../index.ts'
 import { listPages } from './call.ts'
@@ -137,7 +138,9 @@ async function copy(
       const items = data as Row[]
       for (const { id } of items.splice(0, left.length)) if (left.pop() !== id) throw changed(flags.out)
       const fresh = items.filter(({ id }) => !known.has(String(id)) && known.add(String(id)))
-      await sink.append(textsOf(await withParts(fresh, workspace, job, signal), job))
+      const rows = await withParts(fresh, workspace, job, terminal)
+      for (const item of fresh.filter((each) => !rows.some(({ id }) => id === each.id))) known.delete(String(item.id))
+      await sink.append(textsOf(rows, job))
       if (left.length === 0) await sink.save(checkpoint)
       pages += 1
       status.update(known.size, pages)
@@ -163,16 +166,33 @@ function changed(out: string | undefined): CommandError {
   return new CommandError(70, 'The list no longer begins with what was exported, and its cursor was refused.', hint)
 }
 
-/** Adds the messages and notes of conversations. Five conversations are read at a time. */
-function withParts(items: Row[], workspace: SupportWorkspace, { parts }: Job, signal: AbortSignal): Promise<Row[]> {
-  const add = async (item: Row): Promise<Row> => {
+/**
+ * Adds the messages and notes of conversations. Five conversations are read at a time. Leaves out a conversation that was
+ * removed since its page was read: the service documents that path, so a 404 is about the conversation.
+ */
+async function withParts(
+  items: Row[],
+  workspace: SupportWorkspace,
+  { parts }: Job,
+  terminal: Terminal,
+): Promise<Row[]> {
+  const { signal } = terminal.io
+  const add = async (item: Row): Promise<Row[]> => {
     const lists = parts.map(async (part) => [
       part,
       await workspace[part].list(String(item.id), { limit: 100 }, { signal }).toArray(),
     ])
-    return { ...item, ...Object.fromEntries(await Promise.all(lists)) }
+    try {
+      return [{ ...item, ...Object.fromEntries(await Promise.all(lists)) }]
+    } catch (thrown) {
+      if (!(thrown instanceof NotFoundError) || thrown.operation !== 'messages.list') throw thrown
+      terminal.note(`The conversation ${item.id} was removed during the export.`, { id: item.id })
+      return []
+    } finally {
+      await Promise.allSettled(lists)
+    }
   }
-  return Readable.from(items).map(add, { concurrency: 5 }).toArray()
+  return (await Readable.from(items).map(add, { concurrency: 5 }).toArray()).flat()
 }
 
 /** Returns the text of the rows for each file. */

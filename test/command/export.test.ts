@@ -47,6 +47,17 @@ async function exportTwoPages(...args: string[]): Promise<void> {
 }
 
 describe('export', () => {
+  test('leaves out a conversation that is removed meanwhile, and says so', async () => {
+    const [, { id } = { id: '' }] = sandbox.state.conversations
+    sandbox.faults.add({ path: `/api/oauth/v1/conversations/${id}/messages`, status: 404 })
+    const { code, stderr, failure } = await exportTo('out.ndjson', '--with', 'messages,notes')
+    expect({ code, total: failure.total }).toEqual({ code: 0, total: 34 })
+    expect(stderr).toContain(`The conversation ${id} was removed during the export.`)
+    expect(rows('out.ndjson').map((row) => row.id)).toEqual(
+      sandbox.state.conversations.map((each) => each.id).filter((each) => each !== id),
+    )
+  })
+
   test('writes a conversation a line, with its messages and notes, for its user alone', async () => {
     const { code, failure } = await exportTo('out.ndjson', '--with', 'messages,notes')
     expect({ code, total: failure.total }).toEqual({ code: 0, total: 35 })
