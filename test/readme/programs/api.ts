@@ -227,7 +227,9 @@ await clients[1]?.me().catch(({ name, outcome }) => console.log(name, outcome))`
       expect(second.html).toContain(texts[20])
       expect(Object.keys(second.links)).toEqual(['Previous', 'Next'])
       expect((await open(`/${second.links.Previous}`)).html).toBe(first.html)
-      expect(await open('/?after=old')).toMatchObject({ status: 303, location: '/' })
+      for (const wrong of ['?after=old', '?after=a&before=b', '?after=']) {
+        expect(await open(`/${wrong}`)).toMatchObject({ status: 303, location: '/' })
+      }
       sandbox.failNext({ status: 503 })
       expect((await open('/')).status).toBe(500)
     },
