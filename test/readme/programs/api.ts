@@ -303,6 +303,7 @@ await clients[1]?.me().catch(({ name, outcome }) => console.log(name, outcome))`
       const page = await readFile(`${root}docs/typescript.md`, 'utf8')
       const [, settings = ''] = /```json\n([\s\S]+?)```/.exec(page) ?? []
       await writeFile(`${folder}/tsconfig.json`, settings)
+      await writeFile(`${folder}/newer.mts`, 'export const newestFirst = [1, 2].toReversed()\n')
       for (const compiler of Object.values(compilers)) {
         const tsc = join(dirname(compiler), 'bin/tsc')
         const { stdout } = spawnSync(process.execPath, [tsc, '--pretty', 'false'], { cwd: folder, encoding: 'utf8' })
