@@ -50,7 +50,7 @@ interface Save {
   isRetry: boolean
 }
 
-/** The number of connections resealed at the same time. Connection pools have limits. */
+/** The number of connections encrypted again at the same time. Connection pools have limits. */
 const parallelReseals = 16
 
 /**
@@ -345,7 +345,7 @@ export class ConnectionStore {
     }
   }
 
-  /** Returns whether the record was outdated and is resealed, or why it cannot be read. */
+  /** Returns whether the record was outdated and is encrypted again, or why it cannot be read. */
   async #reseal(key: string, listed: string): Promise<boolean | ConnectionStoreError> {
     const { records } = this.#settings
     const { record, mark = record, error } = await records.open(key, listed)

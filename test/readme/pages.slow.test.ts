@@ -10,7 +10,7 @@ import { install, openReader, type Program, saveFiles } from './reader.ts'
 /** As the page on TypeScript says. */
 const compilerOptions = {
   module: 'nodenext',
-  target: 'es2022',
+  target: 'es2023',
   strict: true,
   noEmit: true,
   allowImportingTsExtensions: true,

@@ -227,7 +227,9 @@ await clients[1]?.me().catch(({ name, outcome }) => console.log(name, outcome))`
       expect(second.html).toContain(texts[20])
       expect(Object.keys(second.links)).toEqual(['Previous', 'Next'])
       expect((await open(`/${second.links.Previous}`)).html).toBe(first.html)
-      expect(await open('/?after=old')).toMatchObject({ status: 303, location: '/' })
+      for (const wrong of ['?after=old', '?after=a&before=b', '?after=']) {
+        expect(await open(`/${wrong}`)).toMatchObject({ status: 303, location: '/' })
+      }
       sandbox.failNext({ status: 503 })
       expect((await open('/')).status).toBe(500)
     },
@@ -301,6 +303,7 @@ await clients[1]?.me().catch(({ name, outcome }) => console.log(name, outcome))`
       const page = await readFile(`${root}docs/typescript.md`, 'utf8')
       const [, settings = ''] = /```json\n([\s\S]+?)```/.exec(page) ?? []
       await writeFile(`${folder}/tsconfig.json`, settings)
+      await writeFile(`${folder}/newer.mts`, 'export const newestFirst = [1, 2].toReversed()\n')
       for (const compiler of Object.values(compilers)) {
         const tsc = join(dirname(compiler), 'bin/tsc')
         const { stdout } = spawnSync(process.execPath, [tsc, '--pretty', 'false'], { cwd: folder, encoding: 'utf8' })

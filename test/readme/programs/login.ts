@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
+import type { Fault, Sandbox } from 'support-workspace-sdk/sandbox'
 import { expect, onTestFinished } from 'vitest'
 import { findPostgres, startPostgres } from '../../fleet/helpers/postgres-server.ts'
 import { startRedis } from '../../fleet/helpers/redis-server.ts'
@@ -11,10 +12,15 @@ import type { Program, Programs, Reader, Site } from '../reader.ts'
 const server = `import { createServer } from 'node:http'
 import { toNodeListener } from 'support-workspace-sdk/oauth'
 import * as support from './support.mts'
+import { keys } from './users.mts'
 
 const routes = { '/login': 'start', '/': 'inbox' }
 const respond = async (request) => {
   const { pathname, searchParams } = new URL(request.url)
+  if (pathname === '/keys') {
+    if (searchParams.has('ada')) keys.set('ada', searchParams.get('ada'))
+    return Response.json(Object.fromEntries(keys))
+  }
   if (pathname === '/reply') return support.reply(request, searchParams.get('id'), searchParams.get('text'))
   return support[routes[pathname] ?? pathname.slice(1)](request)
 }
@@ -51,8 +57,8 @@ const text = async ({ response }: { response: Response }) => [response.status, a
 async function logInAndSeeInbox({ sandbox }: Reader, url: string, browser = new Browser()): Promise<void> {
   const { at, response } = await browser.go(`${url}/login`)
   expect([at, response.status]).toEqual([`${url}/inbox`, 200])
-  const [newest] = sandbox.state.conversations
-  expect(((await response.json()) as unknown[])[0]).toEqual({ id: newest?.id, status: newest?.status })
+  const [first] = sandbox.state.conversations
+  expect(((await response.json()) as unknown[])[0]).toEqual({ id: first?.id, status: first?.status })
 }
 
 async function replyTo({ sandbox }: Reader, url: string, encode: (form: Record<string, string>) => RequestInit) {
@@ -96,7 +102,47 @@ function servesLogin(
     await failLogins(site.url)
     await expect.poll(() => site.output.stderr).toMatch(/transaction_missing[\s\S]+access_denied/)
     await more?.(reader, site)
+    await useMoreRoutes(reader, site)
   }
+}
+
+/** Expects that the routes beside the login work, and that a reply needs its fields. */
+async function useMoreRoutes({ sandbox }: Reader, { url }: Site): Promise<void> {
+  const empty = await fetch(`${url}/reply`, { method: 'POST' })
+  expect(await text({ response: empty })).toEqual([400, 'Send `id` and `text`.'])
+  await useContactsAndDisconnect(sandbox, url)
+}
+
+/** Comes back to the contacts from a login, and disconnects with a POST only. */
+async function useContactsAndDisconnect(sandbox: Sandbox, url: string): Promise<void> {
+  sandbox.clearRequests()
+  const { at, response } = await new Browser().go(`${url}/login?return_to=/contacts`)
+  expect([at, ((await response.json()) as unknown[]).length]).toEqual([`${url}/contacts`, 20])
+  expect(sandbox.requests.filter(({ path }) => path === '/api/oauth/authorize')).toHaveLength(2)
+  expect([404, 405]).toContain((await fetch(`${url}/disconnect`)).status)
+  expect((await fetch(`${url}/inbox`)).status).toBe(200)
+  expect(await (await fetch(`${url}/disconnect`, { method: 'POST' })).text()).toMatch(/^Disconnected/)
+  expect((await fetch(`${url}/inbox`)).status).toBe(409)
+}
+
+/** Expects that the error handler of the page says what happened. */
+async function showsErrors({ sandbox }: Reader, { url, output }: Site): Promise<void> {
+  const fails = async (path: string, fault: Fault, init: RequestInit = {}) => {
+    sandbox.failNext(fault)
+    const response = await fetch(url + path, init)
+    expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8')
+    return [...(await text({ response })), response.headers.get('retry-after')]
+  }
+  const [{ id } = { id: '' }] = sandbox.state.conversations
+  const write = { method: 'POST', ...asForm({ id, text: 'Hi' }) }
+  expect(await fails('/reply', { status: 404 }, write)).toEqual([404, 'Not found', null])
+  const unconfirmed = await fails('/reply', { drop: 'after-effect' }, write)
+  expect(unconfirmed).toEqual([502, expect.stringMatching(/^The reply might have been sent/), null])
+  expect(await fails('/inbox', { status: 400 })).toEqual([500, 'Something went wrong.', null])
+  await expect.poll(() => output.stderr).toContain('BadRequestError')
+  expect(await fails('/inbox', { status: 429, retryAfter: 1 })).toEqual([429, expect.stringMatching(/^Too many/), '1'])
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  expect(await fails('/inbox', { status: 429 })).toEqual([429, expect.stringMatching(/^Too many/), null])
 }
 
 /** Expects that the framework responds to an error of a handler. */
@@ -183,6 +229,10 @@ export const login: Programs = {
       const { sandbox } = reader
       expect(await text(await new Browser().go(`${url}/login`))).toEqual([401, 'Sign in first.'])
       const browser = browserOf('ada')
+      const keys = async (key?: string): Promise<Record<string, string>> => {
+        const response = await browser.request(`${url}/keys${key === undefined ? '' : `?ada=${key}`}`)
+        return (await response.json()) as Record<string, string>
+      }
       const inbox = async () => (await browser.go(`${url}/inbox`)).response.status
       expect(await inbox()).toBe(409)
       await logInAndSeeInbox(reader, url, browser)
@@ -200,14 +250,43 @@ export const login: Programs = {
       expect(await inbox()).toBe(409)
       expect(sandbox.requests).toEqual([])
 
-      // A failure of `/me` does not lose the token.
-      sandbox.faults.add({ path: '/api/oauth/v1/me', status: 400 })
+      // A revoked connection can be disconnected.
+      expect(Object.keys(await keys())).toEqual(['ada'])
+      expect((await browser.request(`${url}/disconnect`, { method: 'POST' })).status).toBe(200)
+      expect(await keys()).toEqual({})
+
+      // A failure of `/me` does not lose the token, and neither does a rate limit that outlasts an immediate retry.
+      for (const statuses of [[400], [429, 429]]) {
+        sandbox.clearRequests()
+        for (const status of statuses) sandbox.faults.add({ path: '/api/oauth/v1/me', status, retryAfter: 1 })
+        await logInAndSeeInbox(reader, url, browser)
+        const calls = sandbox.requests.filter(({ path }) => path === '/api/oauth/v1/me')
+        expect(calls.map(({ status }) => status)).toEqual([...statuses, 200])
+      }
+
+      // A connection with another organization replaces the first one, which the store forgets.
+      const { ada: oldKey = '' } = await keys()
+      const { at: consent } = await browser.go(`${url}/login`, (next) => next.startsWith(sandbox.url))
+      const organization = sandbox.state.organizations[1]?.id
+      expect((await browser.go(`${consent}&organization=${organization}`)).at).toBe(`${url}/inbox`)
+      const { ada: newKey = '' } = await keys()
+      expect(newKey).not.toBe(oldKey)
+      expect(await inbox()).toBe(200)
+      await keys(oldKey)
+      expect(await inbox()).toBe(409)
+      await keys(newKey)
       await logInAndSeeInbox(reader, url, browser)
-      expect(sandbox.requests.filter(({ path }) => path === '/api/oauth/v1/me').map(({ status }) => status)).toEqual([
-        400, 200,
+
+      // Whose role lacks a scope would get the same scopes from another login.
+      sandbox.failNext({ status: 403, body: { error: 'insufficient_scope' } })
+      expect(await text(await browser.go(`${url}/inbox`))).toEqual([
+        403,
+        'This login lacks conversations:read. Your role might not allow it.',
       ])
 
       const [{ id } = { id: '' }] = sandbox.state.conversations
+      const empty = await browser.request(`${url}/reply?id=${id}&text=%20`, { method: 'POST' })
+      expect([empty.status, sandbox.state.writes]).toEqual([400, []])
       const replied = await browser.request(`${url}/reply?id=${id}&text=Hi`, { method: 'POST' })
       expect([replied.status, sandbox.state.messages(id)[0]?.body_html]).toEqual([303, '<p>Hi</p>'])
 
@@ -246,7 +325,7 @@ export const login: Programs = {
       expect(sandbox.requests.map(({ path }) => path)).toEqual(['/api/oauth/authorize', '/api/oauth/token'])
     },
   },
-  'docs/login-express.md': { 'server.mts': servesLogin(asForm, leavesErrorsTo('<pre>BadRequestError: ')) },
+  'docs/login-express.md': { 'server.mts': servesLogin(asForm, showsErrors) },
   'docs/login-fastify.md': { 'server.mts': servesLogin(asJson, leavesErrorsTo('"error":"Bad Request"')) },
   'docs/login-hono.md': {
     'server.mts': servesLogin(asForm, async ({ folder, run }) => {
@@ -266,6 +345,7 @@ export const login: Programs = {
       await logInAndSeeInbox(reader, url)
       await failLogins(url)
       expect((await fetch(`${url}/other`)).status).toBe(404)
+      await useContactsAndDisconnect(reader.sandbox, url)
     },
   },
   'docs/login-node.md': {
@@ -275,8 +355,6 @@ export const login: Programs = {
       const failed = await fetch(`${url}/inbox`)
       expect([failed.status, await failed.text()]).toEqual([500, 'Internal Server Error'])
       await expect.poll(() => output.stderr).toContain('BadRequestError')
-      expect((await fetch(`${url}/disconnect`)).status).toBe(404)
-      expect(await (await fetch(`${url}/disconnect`, { method: 'POST' })).text()).toMatch(/^Disconnected/)
     }),
   },
   'docs/browser-apps.md': {
