@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { appendFile, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { SupportWorkspace } from 'support-workspace-sdk'
 import type { Sandbox } from 'support-workspace-sdk/sandbox'
 import { expect, onTestFinished } from 'vitest'
@@ -152,11 +152,15 @@ async function importContacts(reader: Reader): Promise<void> {
 }
 
 async function exportAll(reader: Reader): Promise<void> {
-  const { run, sandbox, folder } = reader
-  const file = `${folder}/conversations.ndjson`
-  const read = async () => linesOf(await readFile(file, 'utf8')).map((line) => JSON.parse(line))
+  const { sandbox, folder } = reader
+  const name = 'conversations-2026-11-24.ndjson'
+  const file = `${folder}/${name}`
+  const run = (given: Parameters<Reader['run']>[0] = {}) => reader.run({ args: [name], ...given })
+  const read = async (path = file) => linesOf(await readFile(path, 'utf8')).map((line) => JSON.parse(line))
   const ids = () => sandbox.state.conversations.map(({ id }) => id)
-  await expectExitCodes(reader)
+  const removeFiles = () => remove(reader, name, `${name}.checkpoint`)
+  await expectExitCodes({ ...reader, run })
+  expect(await run({ args: [] })).toMatchObject({ code: 1, stderr: expect.stringContaining('Pass the name') })
 
   // A run that is killed within the second page, and one that was killed after it had written the page.
   expect((await run({ env: killedAfter('GET', 80) })).code).toBeNull()
@@ -164,30 +168,51 @@ async function exportAll(reader: Reader): Promise<void> {
   await appendFile(file, '{"id":"half a pa')
   sandbox.clearRequests()
   const resumed = await run()
-  expect(resumed, resumed.stderr).toMatchObject({ code: 0, stdout: 'conversations.ndjson is complete\n' })
+  expect(resumed, resumed.stderr).toMatchObject({ code: 0, stdout: `${name} is complete\n` })
   expect((await read()).map(({ id }) => id)).toEqual(ids())
   expect(sandbox.requests).toHaveLength(2 + 70)
+  for (const path of [file, `${file}.checkpoint`]) expect((await stat(path)).mode & 0o777).toBe(0o600)
 
-  // It is complete until both files are removed.
+  // It is complete, and the export of the next night has another name.
   const [id = ''] = ids()
   sandbox.receiveMessage(id, '<p>And now?</p>')
+  const complete = await readFile(file, 'utf8')
   sandbox.clearRequests()
   expect((await run()).code).toBe(0)
   expect(sandbox.requests).toEqual([])
-  await remove(reader, 'conversations.ndjson', 'conversations.ndjson.checkpoint')
-  expect((await run()).code).toBe(0)
-  const again = await read()
+  expect((await run({ args: ['next.ndjson'] })).code).toBe(0)
+  expect(await readFile(file, 'utf8')).toBe(complete)
+  const again = await read(`${folder}/next.ndjson`)
   expect(again).toHaveLength(120)
   const changed = again.find((conversation) => conversation.id === id)
   expect(changed.messages).toHaveLength(sandbox.state.messages(id).length)
   expect(changed.messages[0]).toMatchObject({ body_html: '<p>And now?</p>' })
 
-  // A rejected cursor ends the export and leaves what is there.
-  await remove(reader, 'conversations.ndjson', 'conversations.ndjson.checkpoint')
+  // It starts over without its file, and leaves a file without a checkpoint as it is.
+  await remove(reader, name)
+  expect((await run()).code).toBe(0)
+  expect(await read()).toHaveLength(120)
+  await remove(reader, `${name}.checkpoint`)
+  expect(await run()).toMatchObject({ code: 1, stderr: expect.stringContaining('has no checkpoint') })
+  expect(await read()).toHaveLength(120)
+
+  // After a rejected cursor it reads the list again, and writes what is missing. Some programs split lines at U+2028.
+  await removeFiles()
+  sandbox.receiveMessage(id, '<p>One\u2028two\nthree</p>')
   expect((await run({ env: killedAfter('GET', 80) })).code).toBeNull()
+  sandbox.clearRequests()
   sandbox.failNext({ status: 410 })
-  expect((await run()).code).toBe(70)
-  expect(await read()).toHaveLength(50)
+  const restarted = await run()
+  expect(restarted.code, restarted.stderr).toBe(0)
+  expect((await read()).map(({ id }) => id).sort()).toEqual(ids().sort())
+  expect(sandbox.requests).toHaveLength(1 + 3 + 70)
+
+  // A conversation that is removed during the export is left out.
+  await removeFiles()
+  const [, removed = ''] = ids()
+  sandbox.faults.add({ path: `/api/oauth/v1/conversations/${removed}/messages`, status: 404 })
+  expect(await run()).toMatchObject({ code: 0, stderr: expect.stringContaining(`Skipped ${removed}`) })
+  expect((await read()).map(({ id }) => id)).toEqual(ids().filter((id) => id !== removed))
 }
 
 /** Runs a program of workers on a Redis, with another one that adds jobs and then sends SIGTERM. */
