@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open, readFile } from 'node:fs/promises'
-import { createInterface } from 'node:readline'
 import { parse } from 'csv-parse'
 import type { Checkpoint } from '../index.ts'
 import { parseObject } from '../shared/json.ts'
@@ -109,7 +108,7 @@ export class ExportFiles implements Sink {
       // The guard against formulas puts a quote before some ids.
       for await (const { id } of rows) yield String(id).replace(/^'(?=[=+\-@\t\r])/, '')
     } else {
-      for await (const line of createInterface({ input: stream })) yield String(parseObject(line)?.id)
+      for await (const line of linesOf(stream)) yield String(parseObject(line)?.id)
     }
   }
 
@@ -136,6 +135,17 @@ export class ExportFiles implements Sink {
 
   async close(): Promise<void> {
     for (const handle of this.#handles) await handle.close()
+  }
+}
+
+/** Yields the lines of a text. Unlike `node:readline`, it does not split at U+2028 and U+2029, which JSON leaves as they are. */
+async function* linesOf(stream: AsyncIterable<unknown>): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of stream) {
+    const lines = (rest + decoder.decode(chunk as Uint8Array, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
   }
 }
 

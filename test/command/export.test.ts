@@ -131,6 +131,8 @@ describe('export', () => {
     const refuse = () => sandbox.faults.add({ path: /conversations$/, status: 400, body: { error: 'invalid_request' } })
 
     test.each(['out.ndjson', 'out.csv'])('reads the list again and skips what is in %s', async (file) => {
+      // Line separators of Unicode, which JSON does not escape.
+      sandbox.receiveMessage(sandbox.state.conversations[3]?.id ?? '', 'One\u2028line\u2029\u0085.')
       await exportTo(`whole-${file}`)
       await exportTwoPages(file)
       refuse()
