@@ -131,12 +131,13 @@ describe('export', () => {
     const refuse = () => sandbox.faults.add({ path: /conversations$/, status: 400, body: { error: 'invalid_request' } })
 
     test.each(['out.ndjson', 'out.csv'])('reads the list again and skips what is in %s', async (file) => {
+      const withMessages = ['--with', 'messages']
       // Line separators of Unicode, which JSON does not escape.
-      sandbox.receiveMessage(sandbox.state.conversations[3]?.id ?? '', 'One\u2028line\u2029\u0085.')
-      await exportTo(`whole-${file}`)
-      await exportTwoPages(file)
+      sandbox.receiveMessage(sandbox.state.conversations[3]?.id ?? '', 'One\u2028line\u2029.')
+      await exportTo(`whole-${file}`, ...withMessages)
+      await exportTwoPages(file, ...withMessages)
       refuse()
-      const { code, stderr } = await exportTo(file)
+      const { code, stderr } = await exportTo(file, ...withMessages)
       expect(code).toBe(0)
       expect(stderr).toContain('no longer accepts the cursor')
       expect(read(file)).toBe(read(`whole-${file}`))
