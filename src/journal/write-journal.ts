@@ -22,6 +22,7 @@ import type { FindEffect } from './effects.ts'
 import { rememberIdentity } from './identity.ts'
 import { Intent, type OnceOptions } from './intent.ts'
 import {
+  type Stored,
   toStored,
   type WriteCheck,
   type WriteEntry,
@@ -54,10 +55,10 @@ export interface WriteJournalOptions<A extends Actor = Actor> {
   readonly confirmTimeout?: number | undefined
   /**
    * Number of unconfirmed writes in a row after which this journal stops sending, for example 5. Further calls of
-   * `once` reject with a `RequestError` (`retry`, `not-sent`) until one of the writes is confirmed, or the job creates
-   * a new journal.
+   * `once` reject with a `RequestError` (`retry`, `not-sent`) until the journal confirms one of the writes, a person
+   * resolves one, or the job creates a new journal.
    *
-   * @default Infinity
+   * @default no limit
    */
   readonly stopAfter?: number | undefined
   /**
@@ -217,10 +218,11 @@ export class WriteJournal<A extends Actor = Actor> {
       checkOneOf('as', as, ['applied', 'absent'])
       const stored = await this.#shared.records.get(checkText('key', key))
       const next = as === 'applied' && stored ? toStored({ ...stored.record, state: 'applied' }) : undefined
-      const isOpen = stored !== undefined && stored.record.state !== 'applied'
-      if (isOpen && (await this.#shared.records.replace(key, stored, next))) return
-      const hint = 'Read it again with `journal.get`.'
-      throw new InvalidArgumentError('key', `The write "${key}" is not open, or has just changed.`, hint)
+      const fail = (problem: string) => new InvalidArgumentError('key', problem, '`journal.list` shows the writes.')
+      if (stored === undefined) throw fail(`The journal has no record of the write "${key}".`)
+      if (stored.record.state === 'applied') throw fail(`The write "${key}" is applied already.`)
+      if (!(await this.#shared.records.replace(key, stored, next))) throw fail(`The write "${key}" has just changed.`)
+      this.#shared.unconfirmed = 0
     })
   }
 
@@ -233,12 +235,16 @@ export class WriteJournal<A extends Actor = Actor> {
   forget(olderThan: number): Promise<number> {
     return traced(async () => {
       checkInteger('olderThan', olderThan, youngest, 'Pass milliseconds, at least an hour.')
-      let count = 0
-      for await (const [key, stored] of this.#shared.records.all()) {
-        const { state, sentAt } = stored.record
-        if (state !== 'applied' || sentAt > this.#shared.clock.now() - olderThan) continue
-        if (await this.#shared.records.replace(key, stored, undefined)) count += 1
+      const last = this.#shared.clock.now() - olderThan
+      const old: (readonly [string, Stored])[] = []
+      for await (const entry of this.#shared.records.all()) {
+        const { state, sentAt } = entry[1].record
+        if (state === 'applied' && sentAt <= last) old.push(entry)
       }
+      // The oldest first: a job may send one write because of the record of an earlier one.
+      old.sort(([, one], [, other]) => one.record.sentAt - other.record.sentAt)
+      let count = 0
+      for (const [key, stored] of old) if (await this.#shared.records.replace(key, stored, undefined)) count += 1
       return count
     })
   }

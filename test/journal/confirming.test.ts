@@ -125,6 +125,16 @@ describe('`stopAfter`', () => {
     expect(await reply('five')).toMatchObject({ id: sent().at(-1) })
   })
 
+  test('ends when a person resolves a write', async () => {
+    const { start, fail } = open()
+    const { reply, journal } = start({}, { stopAfter: 1 })
+    fail({ status: 503 })
+    await rejection(reply('one', {}, 'one'))
+    expect(await rejection(reply('two'))).toMatchObject({ outcome: 'not-sent' })
+    await journal.resolve('one', 'applied')
+    expect(await reply('two')).toMatchObject({ id: expect.any(String) })
+  })
+
   test('does not count a write that an earlier process has sent', async () => {
     const { reply, start, fail } = open()
     fail({ status: 503, times: 2 })

@@ -474,7 +474,8 @@ describe('an unconfirmed write', () => {
     expect(await reply('one')).toEqual({})
     await reply('two', {}, '<p>Two</p>')
     expect(sent()).toHaveLength(2)
-    await expect(journal.resolve('one', 'absent')).rejects.toThrow('not open')
+    await expect(journal.resolve('one', 'absent')).rejects.toThrow('is applied already')
+    await expect(journal.resolve('none', 'absent')).rejects.toThrow('has no record of the write "none"')
     expect(await rejection(journal.forget(3_599_999))).toMatchObject({ name: 'InvalidArgumentError' })
     expect(await journal.forget(3_600_000)).toBe(0)
     fail({ status: 503 })
@@ -483,6 +484,28 @@ describe('an unconfirmed write', () => {
     expect(await journal.forget(3_600_000)).toBe(3)
     expect(await keysOf()).toEqual(['four'])
   })
+})
+
+test('`forget` removes the oldest record first, so that what was written because of it stays known', async () => {
+  const { reply, on, storage } = open()
+  await reply('note', {}, '<p>First</p>')
+  await vi.advanceTimersByTimeAsync(1_000)
+  await reply('a later one', {}, '<p>Second</p>')
+  await vi.advanceTimersByTimeAsync(3_600_000)
+  const removed: string[] = []
+  const { journal } = on({
+    ...storage,
+    // In another order than that of their times.
+    async *list(prefix) {
+      for (const page of (await Array.fromAsync(storage.list(prefix))).reverse()) yield [...page].reverse()
+    },
+    compareAndSet: async (key, expected, next) => {
+      removed.push(key)
+      return storage.compareAndSet(key, expected, next)
+    },
+  })
+  expect(await journal.forget(3_600_000)).toBe(2)
+  expect(removed.map((key) => key.includes('later'))).toEqual([false, true])
 })
 
 describe('two keys with the same text in one place', () => {

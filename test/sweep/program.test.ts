@@ -110,6 +110,17 @@ describe('rejects', () => {
     ['a program that writes nothing', programOf("await call('me')"), {}, 'writes nothing to the service, so nothing'],
     ['a program that sends nothing', programOf(''), {}, 'The program sends no request to the sandbox. Take `url`'],
     ['a program that fails', programOf("console.log('Oh'); process.exit(70)"), {}, 'ended with code 70 (fix).\nOh'],
+    ['an output that is not written', sends, { outputs: ['exports.csv'] }, '`exports.csv` has no line to compare'],
+    ...['', '.', '..', '../x.csv', '/etc/passwd', 'a/../../x'].map((name): [string, string[], object, string] => [
+      `the output ${name}`,
+      sends,
+      { outputs: ['a.csv', name] },
+      '`outputs` must be an array of names of files',
+    ]),
+    ['an empty program', [''], {}, '`command` must be an array of texts'],
+    ['a folder that is not there', sends, { folder: '/no/such' }, '`folder` must be the path of a folder'],
+    ['a folder that is a file', sends, { folder: 'package.json' }, '`folder` must be the path of a folder'],
+    ['a working directory that is not there', sends, { cwd: '/no/such' }, '`cwd` must be the path of a folder'],
     ['a request that is not sent', sends, { requests: [9] }, 'unavailable@9 never struck'],
   ])('%s', async (_, command, options, message) => {
     await expect(sweepProgram(command, options)).rejects.toThrow(message)

@@ -1,4 +1,6 @@
+import { statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { isAbsolute, normalize } from 'node:path'
 import { checkSignal } from '../../core/index.ts'
 import { throwIfAborted } from '../../shared/abort.ts'
 import {
@@ -30,7 +32,25 @@ const texts = (hint: string) => (name: string, value: unknown) => {
   if (!isList) throw mustBe('an array of texts', name, value, hint)
   return [...value]
 }
-const checkCommand = texts('Pass a program and its arguments, as in `["node", "reply.mjs"]`.')
+const programHint = 'Pass a program and its arguments, as in `["node", "reply.mjs"]`.'
+const checkCommand = (value: unknown): string[] => {
+  const command = texts(programHint)('command', value)
+  if (command[0] === '') throw mustBe('an array of texts', 'command', value, programHint)
+  return command
+}
+const fileHint = 'Pass the names of files below the folder.'
+const checkOutputs = (name: string, value: unknown): string[] => {
+  const outputs = texts(fileHint)(name, value)
+  const outside = (path: string) => isAbsolute(path) || /^\.*$|^\.\.[\\/]/.test(normalize(path))
+  if (outputs.some(outside)) throw mustBe('an array of names of files', name, outputs.find(outside), fileHint)
+  return outputs
+}
+const checkFolder = (name: string, value: unknown): string => {
+  const path = checkText(name, value)
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+  if (!isFolder) throw mustBe('the path of a folder', name, value, 'Pass one that is there.')
+  return path
+}
 
 const checks = {
   ...selectionChecks,
@@ -38,9 +58,9 @@ const checks = {
   env: checkFunction<NonNullable<ProgramOptions['env']>>,
   setup: checkFunction<NonNullable<ProgramOptions['setup']>>,
   check: checkFunction<NonNullable<ProgramOptions['check']>>,
-  folder: checkText,
-  cwd: checkText,
-  outputs: texts('Pass the names of files below the folder.'),
+  folder: checkFolder,
+  cwd: checkFolder,
+  outputs: checkOutputs,
   exits(name, value) {
     checkObject(name, value, 'Pass an object such as `{ 3: "verify" }`.')
     return Object.fromEntries(
@@ -67,7 +87,7 @@ const sameForReads: readonly FaultName[] = ['reset-after-effect', 'late-effect',
 
 /** Runs a program once for each of its requests and each fault, and once for each of its file writes and each kill. */
 export async function sweepCommand(givenCommand: readonly string[], given: ProgramOptions): Promise<SweepReport> {
-  const command = checkCommand('command', givenCommand)
+  const command = checkCommand(givenCommand)
   const { only, ...options } = readOptions(given, checks, '`sweepProgram`')
   if (process.platform === 'win32') {
     throw new SupportWorkspaceError('The fault test of a program needs process groups, which Windows does not have.', {
@@ -95,7 +115,14 @@ export async function sweepCommand(givenCommand: readonly string[], given: Progr
     }
     const { run: clean, ...baseline } = await runCleanly('program', runOnce)
     const { requests, outputs } = clean
-    if (clean.writes.length === 0 && [...outputs.values()].every((lines) => lines.length === 0)) {
+    const unwritten = [...outputs].find(([, lines]) => lines.length === 0)?.[0]
+    if (unwritten !== undefined) {
+      const hint = 'Correct the name, and let the program write the file into the folder of `env`.'
+      throw new SupportWorkspaceError(`After the run without faults, \`${unwritten}\` has no line to compare.`, {
+        hint,
+      })
+    }
+    if (clean.writes.length === 0 && outputs.size === 0) {
       const hint = 'Name the files that it writes with `outputs`.'
       throw new SupportWorkspaceError('The program writes nothing to the service, so nothing is compared.', { hint })
     }
