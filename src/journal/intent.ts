@@ -37,7 +37,7 @@ export class Intent {
   #sending: Promise<Reply> | undefined
   /** The call that sends the write. Stays the same if a middleware outside the journal repeats the call. */
   #whole: object | undefined
-  #misuse: InvalidArgumentError | undefined
+  #misuse: SupportWorkspaceError | undefined
   /** The result of the write. Undefined until the write is applied. */
   #applied: { readonly id?: string | undefined } | undefined
   /** The record that this process stored for its attempt. Only this process waits for the response of the attempt. */
@@ -64,7 +64,7 @@ export class Intent {
     if (ended.status === 'rejected') throw ended.reason
     if (write.status === 'rejected') throw write.reason
     if (this.#applied === undefined)
-      throw this.#misused(
+      throw this.#leftOpen(
         'sent no write through the client that it was given',
         'Use that client. Check what was sent through another one: the journal does not know it.',
       )
@@ -78,7 +78,7 @@ export class Intent {
     if (this.#sending !== undefined) {
       if (whole === this.#whole) return this.#sending
       const hint = 'Give each write a key of its own. The first one may have been applied: `journal.get` tells.'
-      this.#misuse = this.#misused('sent a second write', hint)
+      this.#misuse = this.#leftOpen('sent a second write', hint)
       throw this.#misuse
     }
     // `once` has already returned the result of the key.
@@ -237,6 +237,11 @@ export class Intent {
     hint = 'Give each write a key of its own, and send it through the client of the function.',
   ): InvalidArgumentError {
     return new InvalidArgumentError('key', `The write "${this.#key}" ${problem}.`, hint)
+  }
+
+  /** Returns an error without an outcome, because something might have been sent. */
+  #leftOpen(problem: string, hint: string): SupportWorkspaceError {
+    return new SupportWorkspaceError(`The function of the write "${this.#key}" ${problem}.`, { hint })
   }
 }
 

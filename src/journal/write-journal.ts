@@ -159,8 +159,9 @@ export class WriteJournal<A extends Actor = Actor> {
    *   message that you answer. The storage keeps the key as plain text, so put no secrets or email addresses into it.
    * @throws UnconfirmedWriteError (`verify`) if the journal cannot find out whether the write was applied, for example
    *   because an earlier run sent another body.
-   * @throws InvalidArgumentError if the key belongs to another write or organization, or the function makes no write,
-   *   or more than one. Only the first write is sent.
+   * @throws InvalidArgumentError if the key belongs to another write or organization. Nothing was sent.
+   * @throws SupportWorkspaceError (`fix`), without an outcome, if the function makes no write with the client that it
+   *   gets, or more than one. Only the first write is sent.
    * @throws WriteJournalError (`retry`) if the storage fails; `fix` if the storage violates the contract of
    *   `KeyValueStorage`.
    * @throws InsufficientScopeError (`reconnect`) if `/me` says that the token lacks a scope to read what the write

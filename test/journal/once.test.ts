@@ -280,7 +280,9 @@ describe('the function', () => {
       await client.messages.create(conversation, { body_html: `<p>${data.length}</p>` })
       await client.messages.create(conversation, { body_html })
     })
-    await expect(twice).rejects.toThrow('sent a second write')
+    const error = await rejection(twice)
+    expect(error).toMatchObject({ message: expect.stringContaining('sent a second write'), remedy: 'fix' })
+    expect(error).not.toHaveProperty('outcome')
     expect(sent()).toHaveLength(1)
   })
 
@@ -307,7 +309,9 @@ describe('the function', () => {
   test('must write through its own client', async () => {
     const { journal, workspace, conversation } = open()
     const outside = journal.once('reply', () => workspace.messages.create(conversation, { body_html }))
-    await expect(outside).rejects.toThrow('sent no write')
+    const error = await rejection(outside)
+    expect(error).toMatchObject({ message: expect.stringContaining('sent no write'), remedy: 'fix' })
+    expect(error).not.toHaveProperty('outcome')
   })
 
   test('cannot write after it has ended', async () => {
