@@ -1,6 +1,8 @@
+import { findSimilar } from '../shared/check-options.ts'
 import { InvalidArgumentError, LoginError } from '../shared/errors/index.ts'
 import { rejectedRequests } from '../shared/errors/login-error.ts'
 import { redact } from '../shared/errors/redact.ts'
+import { knownScopes } from '../shared/scopes.ts'
 import type { WebRequest, WebURL } from '../shared/web-types.ts'
 import type { AppSettings } from './app-options.ts'
 import { type LoginTransaction, markUsed, openSecrets } from './transaction.ts'
@@ -45,7 +47,7 @@ export function checkCallback(
   checkIssuer(parameters.get('iss'), settings.issuer)
   const code = parameters.get('code') ?? ''
   const secrets = [...settings.secrets, state, codeVerifier, code]
-  if (parameters.has('error')) throw authorizationError(parameters, secrets)
+  if (parameters.has('error')) throw authorizationError(parameters, transaction.scopes, secrets)
   if (code === '') throw missingParameter('code')
   return { code, codeVerifier, parameters, state, secrets }
 }
@@ -130,7 +132,11 @@ function checkIssuer(received: string | null, expected: string): void {
   })
 }
 
-function authorizationError(parameters: URLSearchParams, secrets: readonly string[]): LoginError {
+function authorizationError(
+  parameters: URLSearchParams,
+  scopes: readonly string[],
+  secrets: readonly string[],
+): LoginError {
   const code = untrustedText(parameters.get('error'), secrets)
   const description = untrustedText(parameters.get('error_description'), secrets)
   if (code === 'access_denied') {
@@ -146,9 +152,17 @@ function authorizationError(parameters: URLSearchParams, secrets: readonly strin
     code,
     description,
     hint: rejectedRequests.has(code ?? '')
-      ? 'Check that client id, redirect URI and scopes match the registration of the app.'
+      ? `Check that client id, redirect URI and scopes match the registration of the app.${meantScope(scopes)}`
       : 'Start the login again.',
   })
+}
+
+/** Returns a sentence about a requested scope that is a known one with a typo. */
+function meantScope(scopes: readonly string[]): string {
+  const known = Object.fromEntries(knownScopes.map((scope) => [scope, true] as const))
+  const typo = scopes.find((scope) => !Object.hasOwn(known, scope))
+  const meant = typo && findSimilar(typo, known)
+  return meant ? ` Did you mean the scope \`${meant}\` instead of \`${typo}\`?` : ''
 }
 
 /** Returns untrusted text of a response or a callback as one line without secrets. Undefined if it is empty. */

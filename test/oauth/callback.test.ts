@@ -6,6 +6,7 @@ import {
   PublicOAuthApp,
   parseTransaction,
   type Remedy,
+  type Scope,
   type StartedLogin,
   serializeTransaction,
 } from '../../src/oauth/index.ts'
@@ -140,6 +141,19 @@ describe('an error in the callback', () => {
     expect(failure).toMatchObject({ code: error, description: 'Version 2.1 said why.', status: undefined, remedy })
     expect(failure.message).toContain(': Version 2.1 said why. ')
     expect(failure.hint).toMatch(remedy === 'fix' ? /^Check that client id/ : /^Start the login again/)
+  })
+
+  test('names the scope that a mistyped one resembles', async () => {
+    const { app } = await start()
+    const hintOf = async (scope: Scope[]) => {
+      const login = await app.startLogin({ scope })
+      const finished = app.finishLogin(callbackOf(login, { error: 'invalid_scope' }), login.transaction)
+      return (await loginError(finished, 'authorization_failed')).hint
+    }
+    expect(await hintOf(['contacts:read', 'mesages:write'])).toContain(
+      'Did you mean the scope `messages:write` instead of `mesages:write`?',
+    )
+    expect(await hintOf(['contacts:read', 'invoices:read'])).toMatch(/registration of the app\.$/)
   })
 
   test('cannot forge or flood log lines or quote the secrets of the login', async () => {
