@@ -29,7 +29,7 @@ export default [
   check('PublicOAuthApp in one file', 'dist/oauth.js', 'PublicOAuthApp', '7.4 kB', everything),
   check('PublicOAuthApp and scopesFor', 'dist/oauth.js', 'PublicOAuthApp, scopesFor', '8.7 kB'),
   check('scopesFor', 'dist/oauth.js', 'scopesFor', '2.2 kB'),
-  check('OAuthApp and createLoginHandlers', 'dist/oauth.js', 'OAuthApp, createLoginHandlers', '23.1 kB'),
+  check('OAuthApp and createLoginHandlers', 'dist/oauth.js', 'OAuthApp, createLoginHandlers', '23.3 kB'),
   check('ConnectionStore', 'dist/oauth.js', 'ConnectionStore', '42.4 kB'),
   check('WriteJournal', 'dist/journal.js', 'WriteJournal', '12 kB'),
   check('redisStorage', 'dist/storage.js', 'redisStorage', '1.1 kB'),
