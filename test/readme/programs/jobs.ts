@@ -62,7 +62,7 @@ const waitingIn = ({ state }: Sandbox) =>
 const workspaceOf = ({ url, issueToken }: Sandbox) =>
   new SupportWorkspace({ baseUrl: url, accessToken: issueToken({ actor: 'self' }), actor: 'self' })
 
-/** Where each write belongs, without ids: `messages` and `notes`, by conversation. */
+/** The ids of conversations, and for each applied write in them `messages` or `notes`. */
 const writesIn = ({ state }: Sandbox) =>
   Map.groupBy(
     state.writes.map(({ path }) => path.split('/').slice(-2)),
@@ -322,12 +322,26 @@ export const jobs: Programs = {
       expect(sandbox.state.writes).toEqual([])
       const { stdout } = await run()
       const [key = ''] = stdout.split(' ')
-      expect(stdout).toMatch(/^welcome:\S+ \/api\/oauth\/v1\/conversations\/\S+ \d{4}-\S+Z\n$/)
+      expect(stdout).toMatch(
+        /^welcome:\S+ unconfirmed messages\.create \/api\/oauth\/v1\/conversations\/\S+ sent at \d{4}-\S+Z\n$/,
+      )
+      for (const args of [[key], [key, 'aplied']]) {
+        expect(await run({ args })).toMatchObject({ code: 2, stderr: expect.stringMatching(/^Usage: /) })
+      }
       expect((await run({ args: [key, 'absent'] })).code).toBe(0)
       expect((await run()).stdout).toBe('')
       expect((await unconfirmed()).stdout).toBe('true\n')
       expect(sandbox.state.writes).toHaveLength(1)
       expect((await run({ args: [key, 'applied'] })).stderr).toContain('is not open')
+
+      // A process that was killed while it sent a write. An hour later, the write is listed, and a person resolves it.
+      await remove(reader, 'journal.db')
+      expect((await run({ file: 'once.mts', env: killedAfter('POST', 1) })).code).toBeNull()
+      expect((await run()).stdout).toBe('')
+      const later = preload('const now = Date.now; Date.now = () => now() + 3_700_000')
+      expect((await run({ env: later })).stdout).toMatch(/^welcome:\S+ sending messages\.create /)
+      expect((await run({ args: [key, 'applied'] })).code).toBe(0)
+      expect((await run({ env: later })).stdout).toBe('')
     },
     'task.mts': async ({ run, sandbox }) => {
       // The response is lost, so only `find` can tell.
