@@ -98,7 +98,7 @@ export const api: Programs = {
       sandbox.faults.add({ status: 200, body: '<h1>Maintenance</h1>', times: 3 })
       expect((await ended()).code).toBe(75)
     },
-    'reply.mts': async ({ run, sandbox }) => {
+    'welcome.mts': async ({ run, sandbox }) => {
       const [{ id } = { id: '' }] = sandbox.state.conversations
       sandbox.faults.add({ method: 'POST', drop: 'after-effect' })
       const { stdout, stderr } = await run()

@@ -47,8 +47,8 @@ async function edit({ folder }: Reader, file: string, from: string, to: string):
 }
 
 /** Lets a journal give up at once. */
-const giveUpSoon = (reader: Reader, file: string, storage: string) =>
-  edit(reader, file, `sqliteStorage('${storage}')`, `sqliteStorage('${storage}'), confirmTimeout: 1`)
+const giveUpSoon = (reader: Reader, file: string) =>
+  edit(reader, file, 'new WriteJournal({ ', 'new WriteJournal({ confirmTimeout: 1, ')
 
 const remove = ({ folder }: Reader, ...names: string[]) =>
   Promise.all(names.map((name) => rm(`${folder}/${name}`, { force: true })))
@@ -62,38 +62,79 @@ const waitingIn = ({ state }: Sandbox) =>
 const workspaceOf = ({ url, issueToken }: Sandbox) =>
   new SupportWorkspace({ baseUrl: url, accessToken: issueToken({ actor: 'self' }), actor: 'self' })
 
+/** The ids of conversations, and for each applied write in them `messages` or `notes`. */
+const writesIn = ({ state }: Sandbox) =>
+  Map.groupBy(
+    state.writes.map(({ path }) => path.split('/').slice(-2)),
+    ([conversation = '']) => conversation,
+  )
+
+/** Expects one reply and one note in each of so many conversations. */
+function expectPairs(sandbox: Sandbox, count: number): void {
+  const conversations = [...writesIn(sandbox).values()].map((writes) => writes.map(([, kind]) => kind))
+  expect(conversations).toHaveLength(count)
+  for (const kinds of conversations) expect(kinds).toEqual(['messages', 'notes'])
+}
+
 async function reply(reader: Reader): Promise<void> {
   const { run, sandbox } = reader
   const waiting = waitingIn(sandbox).length
   expect(waiting).toBeGreaterThan(5)
-  // A run that is killed, and the next one.
-  expect((await run({ env: killedAfter('POST', 3) })).code).toBeNull()
-  expect(sandbox.state.writes).toHaveLength(3)
+  // A run that is killed after the service has applied the third reply, before the journal knows it, and the next one.
+  expect((await run({ env: killedAfter('POST', 5) })).code).toBeNull()
+  expect(sandbox.state.writes).toHaveLength(5)
   const next = await run()
   expect(next.code, next.stderr).toBe(0)
-  expect(linesOf(next.stdout)).toHaveLength(waiting - 3)
-  expect(sandbox.state.writes).toHaveLength(waiting)
+  expect(linesOf(next.stdout)).toHaveLength(waiting - 2)
+  expectPairs(sandbox, waiting)
   expect(await run()).toMatchObject({ code: 0, stdout: '' })
-  expect(sandbox.state.writes).toHaveLength(waiting)
+  expectPairs(sandbox, waiting)
 
   // A reply that somebody has deleted is not sent again, also not in other words.
   const [conversation = ''] = sandbox.state.writes.slice(-1).map(({ path }) => path.split('/').at(-2))
   await workspaceOf(sandbox).messages.delete(conversation, sandbox.state.messages(conversation)[0]?.id ?? '')
-  await edit(reader, 'reply-to-all.mts', 'Thank you, we are on it.', 'We have read it.')
+  await edit(reader, 'reply-in.mts', 'Thank you, we are on it.', 'We have read it.')
   expect(await run()).toMatchObject({ code: 0, stdout: '' })
   await expectExitCodes(reader)
 
+  // A conversation that is removed during the run does not stop the others.
+  const [first = '', second = '', third = ''] = sandbox.state.conversations.map(({ id }) => id)
+  for (const id of [first, second]) sandbox.receiveMessage(id, '<p>Hello?</p>')
+  sandbox.faults.add({ path: `/api/oauth/v1/conversations/${first}/messages`, status: 404 })
+  const skipped = await run()
+  expect(skipped).toMatchObject({ code: 0, stdout: `Replied in ${second}\n` })
+  expect(skipped.stderr).toContain(`Skipped ${first}`)
+  expect((await run()).stdout).toBe(`Replied in ${first}\n`)
+
   // One reply that cannot be confirmed does not stop the others.
-  await giveUpSoon(reader, 'reply.mts', 'replies.db')
-  const [first = '', second = ''] = sandbox.state.conversations.map(({ id }) => id)
-  for (const id of [first, second]) sandbox.receiveMessage(id, '<p>And now?</p>')
+  await giveUpSoon(reader, 'reply.mts')
+  for (const id of [second, third]) sandbox.receiveMessage(id, '<p>And now?</p>')
   sandbox.faults.add({ method: 'POST', drop: 'before-effect' })
   const before = sandbox.state.writes.length
   for (const code of [65, 65]) {
     const run2 = await run()
     expect(run2.code, run2.stderr).toBe(code)
     expect(run2.stderr).toMatch(/messages\.create of the key "reply:.+ {"body_html":"/)
-    expect(sandbox.state.writes).toHaveLength(before + 1)
+    expect(sandbox.state.writes).toHaveLength(before + 2)
+  }
+}
+
+/** The customer writes again before a killed reply is confirmed. Both messages get one reply and one note. */
+async function replyTwice(reader: Reader): Promise<void> {
+  const sandbox = await reader.useSandbox({ conversations: 1 })
+  await remove(reader, 'replies.db')
+  const [{ id } = { id: '' }] = sandbox.state.conversations
+  expect((await reader.run({ env: killedAfter('POST', 1) })).code).toBeNull()
+  sandbox.receiveMessage(id, '<p>And now?</p>')
+  for (let runs = 0; runs < 2; runs += 1) {
+    const { code, stderr } = await reader.run()
+    expect(code, stderr).toBe(0)
+    expect(sandbox.state.writes.map(({ operation }) => operation)).toEqual([
+      'createMessage',
+      'createMessage',
+      'createNote',
+      'createNote',
+    ])
   }
 }
 
@@ -105,7 +146,7 @@ async function replyInOutage(reader: Reader): Promise<void> {
   sandbox.faults.add({ method: 'POST', drop: 'before-effect', times: 5 })
   for (const [code, applied] of [
     [75, 0],
-    [65, 3],
+    [65, 6],
   ]) {
     expect((await reader.run()).code).toBe(code)
     expect(sandbox.state.writes).toHaveLength(applied ?? 0)
@@ -141,7 +182,7 @@ async function importContacts(reader: Reader): Promise<void> {
   sandbox.clearRequests()
   await expectExitCodes(reader)
   expect(writes.length).toBeLessThanOrEqual(23)
-  await giveUpSoon(reader, 'import.mts', 'import.db')
+  await giveUpSoon(reader, 'import.mts')
   sandbox.faults.add({ method: 'POST', drop: 'before-effect' })
   const doubtful = await run()
   expect(doubtful).toMatchObject({
@@ -258,6 +299,7 @@ export const jobs: Programs = {
   'docs/reply.md': {
     'reply.mts': async (reader) => {
       await reply(reader)
+      await replyTwice(reader)
       await replyInOutage(reader)
     },
   },
@@ -273,19 +315,33 @@ export const jobs: Programs = {
     },
     'unconfirmed.mts': async (reader) => {
       const { run, sandbox } = reader
-      await giveUpSoon(reader, 'journal.mts', 'journal.db')
+      await giveUpSoon(reader, 'journal.mts')
       sandbox.faults.add({ method: 'POST', drop: 'before-effect' })
       const unconfirmed = () => run({ file: 'once.mts' })
       for (let runs = 0; runs < 2; runs += 1) expect((await unconfirmed()).stderr).toContain('UnconfirmedWriteError')
       expect(sandbox.state.writes).toEqual([])
       const { stdout } = await run()
       const [key = ''] = stdout.split(' ')
-      expect(stdout).toMatch(/^welcome:\S+ \/api\/oauth\/v1\/conversations\/\S+ \d{4}-\S+Z\n$/)
+      expect(stdout).toMatch(
+        /^welcome:\S+ unconfirmed messages\.create \/api\/oauth\/v1\/conversations\/\S+ sent at \d{4}-\S+Z\n$/,
+      )
+      for (const args of [[key], [key, 'aplied']]) {
+        expect(await run({ args })).toMatchObject({ code: 2, stderr: expect.stringMatching(/^Usage: /) })
+      }
       expect((await run({ args: [key, 'absent'] })).code).toBe(0)
       expect((await run()).stdout).toBe('')
       expect((await unconfirmed()).stdout).toBe('true\n')
       expect(sandbox.state.writes).toHaveLength(1)
       expect((await run({ args: [key, 'applied'] })).stderr).toContain('is not open')
+
+      // A process that was killed while it sent a write. An hour later, the write is listed, and a person resolves it.
+      await remove(reader, 'journal.db')
+      expect((await run({ file: 'once.mts', env: killedAfter('POST', 1) })).code).toBeNull()
+      expect((await run()).stdout).toBe('')
+      const later = preload('const now = Date.now; Date.now = () => now() + 3_700_000')
+      expect((await run({ env: later })).stdout).toMatch(/^welcome:\S+ sending messages\.create /)
+      expect((await run({ args: [key, 'applied'] })).code).toBe(0)
+      expect((await run({ env: later })).stdout).toBe('')
     },
     'task.mts': async ({ run, sandbox }) => {
       // The response is lost, so only `find` can tell.

@@ -83,7 +83,7 @@ export const start: Programs = {
   },
 
   'AGENTS.md': {
-    'reply.mts': async ({ run }) => {
+    'first-reply.mts': async ({ run }) => {
       expect(await run()).toMatchObject({ code: 0, stdout: 'Sent\n' })
     },
   },

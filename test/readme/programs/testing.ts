@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { parseEvidence } from 'support-workspace-sdk/probe'
 import { expect, onTestFinished } from 'vitest'
 import { startProxy } from '../../helpers/proxy.ts'
@@ -39,15 +39,29 @@ export const testing: Programs = {
   'docs/fault-tests.md': {
     'pin.test.ts': passes('pin.test.ts', 1),
     'reply-wrong.test.ts': passes('reply-wrong.test.ts', 1),
+    'reply-to-all.test.mts': async (reader) => {
+      await passes('reply-to-all.test.mts', 1)(reader)
+      // The bug that the page names is found: a crash loses a note.
+      const file = `${reader.folder}/reply-in.mts`
+      const code = await readFile(file, 'utf8')
+      const wrong = code.replace('message.id}', 'crypto.randomUUID()}')
+      expect(wrong).not.toBe(code)
+      await writeFile(file, wrong)
+      onTestFinished(() => writeFile(file, code))
+      const args = ['run', 'reply-to-all.test.mts']
+      const { code: exit, stdout, stderr } = await reader.run({ file: 'node_modules/vitest/vitest.mjs', args })
+      expect(exit).toBe(1)
+      expect(stdout + stderr).toContain('LOST: the process killed after the effect at request')
+    },
     'reply.test.ts': passes('reply.test.ts', 1),
-    'export.test.ts': passes('export.test.ts', 1),
-    'sync.test.ts': passes('sync.test.ts', 1),
-    'answer.test.ts': passes('answer.test.ts', 1),
-    'answer.mts': async ({ run, sandbox }) => {
+    'reply.mts': async ({ run, useSandbox }) => {
+      const sandbox = await useSandbox({ conversations: 1 })
       const { code, stderr } = await run()
       expect(code, stderr).toBe(0)
-      expect(sandbox.state.writes).toHaveLength(1)
+      expect(sandbox.state.writes).toHaveLength(2)
     },
+    'export.test.ts': passes('export.test.ts', 1),
+    'sync.test.ts': passes('sync.test.ts', 1),
   },
   'docs/sandbox.md': {
     'rate-limit.mts': async ({ run }) => {
