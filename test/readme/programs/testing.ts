@@ -4,7 +4,7 @@ import { expect, onTestFinished } from 'vitest'
 import { startProxy } from '../../helpers/proxy.ts'
 import { certificatePath, startTlsServer } from '../../helpers/tls-server.ts'
 import { root } from '../page.ts'
-import type { Program, Programs } from '../reader.ts'
+import type { Programs, Reader } from '../reader.ts'
 
 /** Runs a program whose call must reach the service through a proxy. */
 const throughProxy: Program = async ({ run, sandbox }) => {
@@ -22,8 +22,8 @@ const withoutPauses = `--import=data:text/javascript,${encodeURIComponent(`
 `)}`
 
 /** Runs a file of tests as a reader does, and counts the tests that passed. */
-function passes(file: string, count: number, env: Record<string, string | undefined> = {}): Program {
-  return async ({ run }) => {
+function passes(file: string, count: number, env: Record<string, string | undefined> = {}) {
+  return async ({ run }: Reader): Promise<void> => {
     const { stdout, stderr } = await run({ file: 'node_modules/vitest/vitest.mjs', args: ['run', file], env })
     expect(stdout, stderr).toMatch(new RegExp(`Tests +${count} passed \\(${count}\\)`))
   }
