@@ -4,7 +4,7 @@ import { expect, onTestFinished } from 'vitest'
 import { startProxy } from '../../helpers/proxy.ts'
 import { certificatePath, startTlsServer } from '../../helpers/tls-server.ts'
 import { root } from '../page.ts'
-import type { Programs, Reader } from '../reader.ts'
+import type { Program, Programs, Reader } from '../reader.ts'
 
 /** Runs a program whose call must reach the service through a proxy. */
 const throughProxy: Program = async ({ run, sandbox }) => {
