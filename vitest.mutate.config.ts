@@ -6,7 +6,12 @@ export default defineConfig({
   ...base,
   test: {
     ...base.test,
-    include: ['test/{core,client,trust,oauth,connections,shared}/**/*.test.ts', 'test/*.test.ts'],
+    include: [
+      'test/{core,client,trust,oauth,connections,shared}/**/*.test.ts',
+      // The guard of a write, and what middleware around a journal repeats.
+      'test/journal/once.test.ts',
+      'test/*.test.ts',
+    ],
     exclude: [
       ...(base.test?.exclude ?? []),
       // Runs of random faults and simulations, which take seconds and find what the others find.

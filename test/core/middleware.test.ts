@@ -119,6 +119,34 @@ describe('middleware', () => {
     expect(await rejection(makeClient({ fetch, middleware }).contacts.create(contact))).toBe('enough')
   })
 
+  test('adds headers to those of a function, which it does not see', async () => {
+    const fetch = scripted(created())
+    const seen: object[] = []
+    const middleware: Middleware = (call, next) => {
+      seen.push(call.headers)
+      return next({ ...call, headers: { ...call.headers, 'x-run': '7' } })
+    }
+    const headers = async () => ({ 'x-call': '1' })
+    await makeClient({ fetch, middleware }).contacts.create(contact, { headers })
+    expect(seen).toEqual([{}])
+    const [request] = fetch.requests
+    expect([request?.headers.get('x-run'), request?.headers.get('x-call')]).toEqual(['7', '1'])
+  })
+
+  test.each<[string, unknown, 'get' | 'list']>([
+    ['undefined', undefined, 'get'],
+    ['no data', {}, 'get'],
+    ['a list without items', { data: {}, cursors: { after: null, before: null } }, 'list'],
+    ['a list without cursors', { data: [] }, 'list'],
+  ])('that returns %s is told to return what `next` returns', async (_, reply, kind) => {
+    const client = makeClient({ fetch: scripted(json(page([]))), middleware: async () => reply as never })
+    const failed = rejection(kind === 'get' ? client.organization.get() : client.contacts.list().toArray())
+    expect(await failed).toMatchObject({
+      message: expect.stringContaining('a middleware returned no reply'),
+      ...{ outcome: 'not-sent', remedy: 'fix' },
+    })
+  })
+
   test('can change a body in place, and leaves the text of an unchanged one alone', async () => {
     const fetch = scripted(created(), created())
     const middleware: Middleware = (call, next) => {
