@@ -15,9 +15,9 @@ const required = { REQUIRE_REDIS: '1', REQUIRE_POSTGRES: '1' }
 
 // The longest first, so that none is left over at the end.
 const checks: readonly Step[] = [
+  { title: 'slow tests', command: 'npm run test:slow', env: { SOAK_SECONDS: '15', KILL_SECONDS: '3', ...required } },
   { title: 'tests', command: 'npm test', env: required },
   { title: 'browsers and site', command: 'npm run --ignore-scripts test:browser', usesBuild: true },
-  { title: 'slow tests', command: 'npm run test:slow', env: { SOAK_SECONDS: '15', KILL_SECONDS: '3', ...required } },
   { title: 'runtimes and bundlers', command: 'npm run --ignore-scripts test:runtimes', usesBuild: true },
   { title: 'fleet', command: 'npm run fleet-proof -- --short' },
   { title: 'job engines', command: 'npm run test:engines' },

@@ -332,7 +332,7 @@ export const jobs: Programs = {
       expect((await run()).stdout).toBe('')
       expect((await unconfirmed()).stdout).toBe('true\n')
       expect(sandbox.state.writes).toHaveLength(1)
-      expect((await run({ args: [key, 'applied'] })).stderr).toContain('is not open')
+      expect((await run({ args: [key, 'applied'] })).stderr).toContain('is applied already')
 
       // A process that was killed while it sent a write. An hour later, the write is listed, and a person resolves it.
       await remove(reader, 'journal.db')
