@@ -137,10 +137,11 @@ async function copy(
     for await (const { data, checkpoint } of listPages(workspace, operation, pageQuery, { resumeFrom, signal })) {
       const items = data as Row[]
       for (const { id } of items.splice(0, left.length)) if (left.pop() !== id) throw changed(flags.out)
-      const fresh = items.filter(({ id }) => !known.has(String(id)) && known.add(String(id)))
-      const rows = await withParts(fresh, workspace, job, terminal)
-      for (const item of fresh.filter((each) => !rows.some(({ id }) => id === each.id))) known.delete(String(item.id))
+      const fresh = new Map(items.map((item) => [String(item.id), item]))
+      for (const id of fresh.keys()) if (known.has(id)) fresh.delete(id)
+      const rows = await withParts([...fresh.values()], workspace, job, terminal)
       await sink.append(textsOf(rows, job))
+      for (const { id } of rows) known.add(String(id))
       if (left.length === 0) await sink.save(checkpoint)
       pages += 1
       status.update(known.size, pages)
@@ -188,8 +189,6 @@ async function withParts(
       if (!(thrown instanceof NotFoundError) || thrown.operation !== 'messages.list') throw thrown
       terminal.note(`The conversation ${item.id} was removed during the export.`, { id: item.id })
       return []
-    } finally {
-      await Promise.allSettled(lists)
     }
   }
   return (await Readable.from(items).map(add, { concurrency: 5 }).toArray()).flat()

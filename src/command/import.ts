@@ -69,17 +69,12 @@ export function addImport(program: Command, terminal: Terminal): void {
     .option('--json', 'print JSON, and errors as JSON')
     .action((key: string, outcome: 'applied' | 'absent', flags: { state: string }) =>
       withJournal(flags.state, terminal, async (journal) => {
-        const entry = await journal.get(key)
-        if (entry === undefined) throw new CommandError(2, `There is no write ${key}.`, seeWrites)
-        if (entry.state === 'applied') throw new CommandError(2, `The write ${key} is applied already.`, seeWrites)
         await journal.resolve(key, outcome)
         const text = outcome === 'applied' ? 'The next import counts it as created.' : 'The next import sends it again.'
         await terminal.show({ key, outcome }, `${key} is ${outcome}. ${text}`)
       }),
     )
 }
-
-const seeWrites = '`journal list` shows the writes.'
 
 type Outcome = 'created' | 'existed' | 'repeated' | 'failed' | 'unconfirmed'
 

@@ -113,7 +113,7 @@ describe('import contacts', () => {
     expect(entry).toMatchObject({ state: 'unconfirmed', operation: 'contacts.create' })
     expect((await journal('list')).lines).toHaveLength(2)
     const unknown = await journal('resolve', 'contact:nobody', 'absent')
-    expect([unknown.code, unknown.failure.message]).toEqual([2, expect.stringContaining('There is no write')])
+    expect([unknown.code, unknown.failure.message]).toEqual([2, expect.stringContaining('has no record of the write')])
     const resolved = await journal('resolve', entry.key, 'absent')
     expect([resolved.code, resolved.lines]).toEqual([0, [{ key: entry.key, outcome: 'absent' }]])
     expect(await importFile('contacts.csv')).toMatchObject({ code: 0, lines: [{ created: 2, unconfirmed: 0 }] })

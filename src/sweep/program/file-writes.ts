@@ -9,15 +9,19 @@ type Methods = Record<string, Call | undefined>
 // Captured before `killAtFileWrites` patches these functions.
 const { writeSync, writeFileSync, appendFileSync } = fs
 
-/** Functions that write the first half of what a call would write. They get the arguments of the call. */
-const halves: Readonly<Record<string, (file: unknown, data: unknown, ...rest: unknown[]) => void>> = {
-  write: (file, data, ...rest) => {
-    const { bytes, position } = partOf(data, rest)
-    writeSync(file as number, halfOf(bytes), 0, null, position)
+/** Functions that write the first half of what a call would write. They get the arguments of the call, without a callback. */
+const halves: Readonly<Record<string, (...args: readonly unknown[]) => unknown>> = {
+  write(file, data, ...rest) {
+    if (!ArrayBuffer.isView(data)) return Reflect.apply(writeSync, fs, [file, halfOf(data), ...rest])
+    const [first, second, third] = rest
+    const named = (typeof first === 'object' && first) || { offset: first, length: second, position: third }
+    const { offset, length, position } = named as { offset?: number; length?: number; position?: number }
+    const start = offset ?? 0
+    const half = Math.floor((length ?? data.byteLength - start) / 2)
+    return Reflect.apply(writeSync, fs, [file, data, start, half, position])
   },
-  // The last argument may be a callback.
-  writeFile: (file, data, options) => writeFileSync(file as string, halfOf(toBytes(data)), optionsOf(options)),
-  appendFile: (file, data, options) => appendFileSync(file as string, halfOf(toBytes(data)), optionsOf(options)),
+  writeFile: (file, data, ...rest) => Reflect.apply(writeFileSync, fs, [file, halfOf(data), ...rest]),
+  appendFile: (file, data, ...rest) => Reflect.apply(appendFileSync, fs, [file, halfOf(data), ...rest]),
 }
 
 /** Functions of `fs` that change a file, but cannot be cut in the middle. */
@@ -63,7 +67,8 @@ export async function killAtFileWrites(numbers: SharedNumbers): Promise<void> {
     const half = halves[name]
     const beforePath = (_: unknown, [file, data, ...rest]: unknown[]): void => {
       // Writes to stdout and stderr do not count.
-      if (typeof file !== 'number' || file > 2) strike(half && (() => half(file, data, ...rest)))
+      const given = rest.filter((each) => typeof each !== 'function')
+      if (typeof file !== 'number' || file > 2) strike(half && (() => half(file, data, ...given)))
     }
     for (const [target, full] of [
       [fs, name],
@@ -72,10 +77,9 @@ export async function killAtFileWrites(numbers: SharedNumbers): Promise<void> {
     ] as const) {
       patch(target, full, beforePath)
     }
-    patch(ofHandle, name, (self, args) => {
+    patch(ofHandle, name, (self, [data, ...rest]) => {
       const fd = Reflect.get(self as object, 'fd')
-      // The options of `writeFile` are none of `write`.
-      strike(half && (() => (name === 'write' ? half(fd, args[0], ...args.slice(1)) : halves.write?.(fd, args[0]))))
+      strike(half && (() => half(fd, data, ...rest)))
     })
   }
   patchDatabases((sql) => {
@@ -89,32 +93,10 @@ function killProgram(): void {
   process.kill(0, 'SIGKILL')
 }
 
-/** Returns what `fs.write` would write, and where: it takes a text, or a part of a buffer, in two forms. */
-function partOf(
-  data: unknown,
-  rest: readonly unknown[],
-): { readonly bytes: Uint8Array; readonly position: number | null } {
-  const numberOf = (value: unknown) => (typeof value === 'number' ? value : null)
-  if (!ArrayBuffer.isView(data)) return { bytes: toBytes(data, rest[1]), position: numberOf(rest[0]) }
-  const named = (typeof rest[0] === 'object' && rest[0]) || { offset: rest[0], length: rest[1], position: rest[2] }
-  const { offset, length, position }: { offset?: unknown; length?: unknown; position?: unknown } = named
-  const start = numberOf(offset) ?? 0
-  const end = start + (numberOf(length) ?? data.byteLength - start)
-  return { bytes: toBytes(data).subarray(start, end), position: numberOf(position) }
-}
-
-/** Returns the bytes of a text or a buffer. A stream has none yet. */
-function toBytes(data: unknown, encoding?: unknown): Uint8Array {
-  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
-  return Buffer.from(typeof data === 'string' ? data : '', typeof encoding === 'string' ? (encoding as 'utf8') : 'utf8')
-}
-
-function optionsOf(options: unknown): fs.WriteFileOptions {
-  return typeof options === 'function' ? null : (options as fs.WriteFileOptions)
-}
-
-function halfOf(bytes: Uint8Array): Uint8Array {
-  return bytes.subarray(0, Math.floor(bytes.length / 2))
+function halfOf(data: unknown): string | Uint8Array {
+  // A stream has no first half yet.
+  const whole = ArrayBuffer.isView(data) ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : data
+  return whole instanceof Uint8Array || typeof whole === 'string' ? whole.slice(0, whole.length / 2) : ''
 }
 
 function patchDatabases(
