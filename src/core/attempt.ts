@@ -69,7 +69,7 @@ export const guarding: Layer<AttemptRequest> = async (request, next) => {
   try {
     return await call.guard(() => next(request), {
       untilEnd: (step) => clock.run(step),
-      wasSent: () => record.sent > sent,
+      mayHaveBeenApplied: (thrown) => record.mayHaveBeenApplied(thrown, sent),
     })
   } catch (thrown) {
     throw callerError(record, thrown, 'journal')

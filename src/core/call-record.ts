@@ -1,4 +1,4 @@
-import { type Attempt, isSupportWorkspaceError, type Outcome, RequestError } from '../shared/errors/index.ts'
+import { type Attempt, isSupportWorkspaceError, type Outcome, type RequestError } from '../shared/errors/index.ts'
 import { isError } from '../shared/errors/redact.ts'
 import { CallClock } from './call-clock.ts'
 import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
@@ -90,12 +90,14 @@ export class CallRecord {
   }
 
   /**
-   * Whether the service might have applied the call that failed with this error. An abort reason of the caller does not
-   * tell, so the attempts decide.
+   * Whether the service might have applied what failed with this error. The abort reason of a caller does not tell, even
+   * if it is the error of another call, so the attempts decide.
+   *
+   * @param before the number of attempts that do not count
    */
-  mayHaveBeenApplied(error: unknown): boolean {
-    if (error instanceof RequestError) return error.outcome === 'unknown'
-    return this.call.operation.method !== 'GET' && this.sent > 0
+  mayHaveBeenApplied(error: unknown, before = 0): boolean {
+    if (this.isOwnError(error)) return error.outcome === 'unknown'
+    return this.call.operation.method !== 'GET' && this.sent > before
   }
 
   startCall(): void {
@@ -158,8 +160,14 @@ export class CallRecord {
       status: this.#head?.status,
       requestId: this.#head?.requestId,
       error: failed && this.#nameOf(failed),
-      outcome: failed && outcomeOf(failed),
+      outcome: failed && this.#outcomeOf(failed),
     }))
+  }
+
+  /** The error of a caller's function or signal may be that of another call, whose outcome is not this one's. */
+  #outcomeOf({ error }: Failed): Outcome | undefined {
+    if (this.isOwnError(error)) return error.outcome
+    return isSupportWorkspaceError(error) && this.sent === 0 ? 'not-sent' : undefined
   }
 
   #nameOf({ error }: Failed): string | undefined {
@@ -191,8 +199,4 @@ export interface AttemptUnderWay {
 /** A thrown value of any type, which an attempt or a call failed with. */
 interface Failed {
   readonly error: unknown
-}
-
-function outcomeOf({ error }: Failed): Outcome | undefined {
-  return isSupportWorkspaceError(error) ? (error as Partial<RequestError>).outcome : undefined
 }

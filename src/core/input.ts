@@ -72,8 +72,8 @@ export type Guard = (send: () => Promise<Reply>, attempt: GuardedAttempt) => Pro
 export interface GuardedAttempt {
   /** Returns the result of a step, or rejects as soon as the call ends. */
   readonly untilEnd: <Value>(step: PromiseLike<Value>) => Promise<Value>
-  /** Whether the request has left. */
-  readonly wasSent: () => boolean
+  /** Whether the service might have applied the request that failed with this error. */
+  readonly mayHaveBeenApplied: (thrown: unknown) => boolean
 }
 
 /** The checked options of a call, with the client's as defaults. */

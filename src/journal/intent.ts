@@ -163,13 +163,9 @@ export class Intent {
       this.#mine = next
       before = undefined
     }
-    /**
-     * Whether the write is unconfirmed. A 404 for a repeated DELETE counts, because the first DELETE can be its cause.
-     */
-    const isUnknown = (thrown: unknown): thrown is RequestError =>
-      thrown instanceof RequestError &&
-      (thrown.outcome === 'unknown' || (isDelete && before?.stored !== undefined && thrown instanceof NotFoundError))
-    const guard: Guard = async (request, { untilEnd, wasSent }) => {
+    /** Whether a repeated DELETE got a 404, because the first DELETE can be its cause. */
+    const isGone = (thrown: unknown) => isDelete && before?.stored !== undefined && thrown instanceof NotFoundError
+    const guard: Guard = async (request, { untilEnd, mayHaveBeenApplied }) => {
       // If the record could not be restored after the last attempt, it is still to be restored.
       if (!isRefused) before = undefined
       isRefused = false
@@ -177,7 +173,7 @@ export class Intent {
         await untilEnd(then(take))
         return await request()
       } catch (thrown) {
-        isRefused = thrown instanceof RequestError ? !isUnknown(thrown) : !wasSent()
+        isRefused = !mayHaveBeenApplied(thrown) && !isGone(thrown)
         // If the storage fails as well, the caller gets the error of the request.
         if (isRefused) await untilEnd(then(takeBack)).catch(() => {})
         throw thrown
@@ -197,7 +193,8 @@ export class Intent {
       if (isTaken) return undefined
       // If restoring the record failed in the guard, try again: the storage might work now.
       if (isRefused) await takeBack()
-      if (this.#mine === undefined || !isUnknown(thrown)) throw thrown
+      const isUnconfirmed = thrown instanceof RequestError && (thrown.outcome === 'unknown' || isGone(thrown))
+      if (this.#mine === undefined || !isUnconfirmed) throw thrown
       this.#failure = thrown
       return undefined
     }

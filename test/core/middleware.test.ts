@@ -267,6 +267,9 @@ describe('a POST is sent once', () => {
       throw new Error('mine', { cause })
     })
   const repeating: Middleware = (call, next) => next(call).catch(() => next(call))
+  const refusedElsewhere = new RequestError('No.', {
+    ...{ operation: 'x', outcome: 'refused', remedy: 'fix', hint: '' },
+  })
 
   test.each<[string, Middleware[]]>([
     [
@@ -275,6 +278,16 @@ describe('a POST is sent once', () => {
         (call, next) => {
           const own = new AbortController()
           setTimeout(() => own.abort(new Error('enough')), 5)
+          return next({ ...call, signal: own.signal }).catch(() => next(call))
+        },
+      ],
+    ],
+    [
+      'the reason of that signal is the error of a call that was refused',
+      [
+        (call, next) => {
+          const own = new AbortController()
+          setTimeout(() => own.abort(refusedElsewhere), 5)
           return next({ ...call, signal: own.signal }).catch(() => next(call))
         },
       ],

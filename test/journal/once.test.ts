@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import type { ClientOptions, Middleware, SupportWorkspace } from 'support-workspace-sdk'
+import type { CallOptions, ClientOptions, Middleware, SupportWorkspace } from 'support-workspace-sdk'
 import { type UnconfirmedWriteError, WriteJournal } from 'support-workspace-sdk/journal'
 import type { FaultRule, SandboxOptions } from 'support-workspace-sdk/sandbox'
 import { type KeyValueStorage, memoryStorage, singleProcessStorage, sqliteStorage } from 'support-workspace-sdk/storage'
@@ -304,6 +304,41 @@ describe('the function', () => {
       expect(await journal.get('reply')).toMatchObject({ state: drop === undefined ? 'applied' : 'unconfirmed' })
       expect(sent()).toHaveLength(drop === undefined ? 1 : 0)
     }
+  })
+
+  test.each<[string, (reason: unknown) => Partial<ClientOptions<'self'>>]>([
+    ['of the call', () => ({})],
+    [
+      'of a middleware',
+      (reason) => ({
+        middleware: (call, next) => {
+          if (call.operation.method === 'GET') return next(call)
+          const own = new AbortController()
+          setTimeout(() => own.abort(reason), 200)
+          return next({ ...call, signal: own.signal })
+        },
+      }),
+    ],
+  ])('keeps the record if the signal %s aborts with the error of another call', async (place, optionsFor) => {
+    const { sandbox, start, sent, conversation } = open()
+    const other = await rejection(start().workspace.conversations.update('none', { pinned: true }))
+    expect(other).toMatchObject({ outcome: 'refused' })
+    const { journal } = start(optionsFor(other))
+    const controller = new AbortController()
+    const signal = place === 'of the call' ? controller.signal : undefined
+    sandbox.faults.add({ method: 'POST', latency: 400 })
+    const once = (options: CallOptions) =>
+      journal.once('reply', (client) => client.messages.create(conversation, { body_html }, options))
+    const first = rejection(once({ signal }))
+    await vi.advanceTimersByTimeAsync(200)
+    controller.abort(other)
+    expect(await first).toBe(other)
+    expect(await journal.get('reply')).toMatchObject({ state: 'sending' })
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(
+      await start().journal.once('reply', (client) => client.messages.create(conversation, { body_html })),
+    ).toEqual({ id: sent()[0] })
+    expect(sent()).toHaveLength(1)
   })
 
   test('must write through its own client', async () => {
