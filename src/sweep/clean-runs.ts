@@ -47,7 +47,8 @@ export async function runCleanly(what: Subject, runOnce: (delay: number) => Prom
       const contents = (each: Run, target: string) =>
         JSON.stringify(each.writes.flatMap((write) => (write.target === target ? write.content : [])).sort())
       const variable = new Set(targets.filter((target) => contents(run, target) !== contents(other, target)))
-      for (const [name, lines] of run.outputs) if (`${lines}` !== `${other.outputs.get(name)}`) variable.add(name)
+      const sorted = (lines: readonly string[] = []) => JSON.stringify([...lines].sort())
+      for (const [name, lines] of run.outputs) if (sorted(lines) !== sorted(other.outputs.get(name))) variable.add(name)
       return { run, variable }
     }
     differences.push(

@@ -93,7 +93,7 @@ export const faults: Readonly<Record<FaultName, SweptFault>> = {
   },
   'killed-before-assignment': { text: 'the process killed before an assignment', place: 'assignment' },
   'killed-before-file-write': { text: 'the process killed before a file write', place: 'file write' },
-  'killed-in-file-write': { text: 'the process killed in the middle of a file write', place: 'cut of a file' },
+  'killed-in-file-write': { text: 'the process killed in the middle of a file write', place: 'file cut' },
 }
 
 /** A fault that a fault test injects. */
@@ -136,7 +136,7 @@ export function idOf(strikes: readonly Strike[]): string {
 }
 
 /** The kinds of places where a fault can strike. */
-export type Place = 'request' | 'assignment' | 'file write' | 'cut of a file'
+export type Place = 'request' | 'assignment' | 'file write' | 'file cut'
 
 export function placeOf(fault: FaultName): Place {
   return faults[fault].place ?? 'request'

@@ -124,7 +124,7 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
     strikes,
     outcome,
     requests,
-    counts: { assignment: stage.counts.assignments, 'file write': 0, 'cut of a file': 0 },
+    counts: { assignment: stage.counts.assignments, 'file write': 0, 'file cut': 0 },
     outputs: new Map([['`state`', textsIn(stage.durable.state).filter((text) => plan.ids.has(text))]]),
     output: [],
     ...effects,

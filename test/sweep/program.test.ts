@@ -79,6 +79,9 @@ test.each([
   ['appendFile with a callback', "await new Promise((done) => fs.appendFile(file, 'second', done))"],
   ['appendFile of promises', "await fs.promises.appendFile(file, 'second')"],
   ['writeSync of a part of a buffer', "fs.writeSync(fs.openSync(file, 'a'), Buffer.from('a second one'), 2, 6)"],
+  ['writevSync', "fs.writevSync(fs.openSync(file, 'a'), [Buffer.from('sec'), Buffer.from('ond')])"],
+  ['writev of a handle', "await (await fs.promises.open(file, 'a')).writev([Buffer.from('sec'), Buffer.from('ond')])"],
+  ['appendFile to a handle', "await fs.promises.appendFile(await fs.promises.open(file, 'a'), 'second')"],
   ['a handle at a position', "await (await fs.promises.open(file, 'r+')).write('second', 6)"],
 ])('a kill in the middle of %s leaves what was there, and half of the new text', async (_, write) => {
   const code = `const file = folder + '/text'
@@ -88,6 +91,23 @@ test.each([
     ${write}`
   const { runs } = await sweepProgram(programOf(code), { only: ['killed-in-file-write@2'] })
   expect(runs.map(({ output }) => output)).toEqual([['first', 'sec']])
+})
+
+test('`env` adds variables, and never leaves the program with the service of this process', async () => {
+  vi.stubEnv('SUPPORT_WORKSPACE_URL', 'http://127.0.0.1:1')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const print = `${addContact}; console.log(process.env.DEBUG, new URL(url).port !== '1')`
+  const { runs } = await sweepProgram(programOf(print), { only: ['late-effect@1'], env: () => ({ DEBUG: 'x' }) })
+  expect(runs.map(({ output }) => output.at(-1))).toEqual(['x true'])
+})
+
+test('lines whose order differs are compared', async () => {
+  const code = `${addContact}
+    const lines = ['one', status === 201 ? 'two' : 'WRONG']
+    if (new Date().getUTCDate() % 2 === 0) lines.reverse()
+    fs.writeFileSync(folder + '/out.txt', lines.join('\\n'))`
+  const report = await sweepProgram(programOf(code), { outputs: ['out.txt'], only: ['unavailable@1'] })
+  expect(report.failures[0]?.verdicts.map(({ subject }) => subject)).toContain('out.txt')
 })
 
 describe('rejects', () => {
@@ -117,7 +137,8 @@ describe('rejects', () => {
       { outputs: ['a.csv', name] },
       '`outputs` must be an array of names of files',
     ]),
-    ['an empty program', [''], {}, '`command` must be an array of texts'],
+    ['an empty program', [''], {}, '`command` must be an array that begins with a program'],
+    ['an asynchronous `env`', sends, { env: async () => ({}) }, '`env` must be'],
     ['a folder that is not there', sends, { folder: '/no/such' }, '`folder` must be the path of a folder'],
     ['a folder that is a file', sends, { folder: 'package.json' }, '`folder` must be the path of a folder'],
     ['a working directory that is not there', sends, { cwd: '/no/such' }, '`cwd` must be the path of a folder'],

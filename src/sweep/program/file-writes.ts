@@ -20,12 +20,18 @@ const halves: Readonly<Record<string, (...args: readonly unknown[]) => unknown>>
     const half = Math.floor((length ?? data.byteLength - start) / 2)
     return Reflect.apply(writeSync, fs, [file, data, start, half, position])
   },
+  writev(file, buffers, position) {
+    return halves.write?.(file, Buffer.concat(buffers as Uint8Array[]), { position })
+  },
   writeFile: (file, data, ...rest) => Reflect.apply(writeFileSync, fs, [file, halfOf(data), ...rest]),
   appendFile: (file, data, ...rest) => Reflect.apply(appendFileSync, fs, [file, halfOf(data), ...rest]),
 }
 
+/** A single statement of SQL that writes nothing. */
+const reads = /^\s*(select|explain|begin|pragma(?![^;]*=))\b[^;]*;?\s*$/i
+
 /** Functions of `fs` that change a file, but cannot be cut in the middle. */
-const others = ['writev', 'rename', 'rm', 'unlink', 'truncate', 'ftruncate', 'copyFile', 'cp']
+const others = ['rename', 'rm', 'unlink', 'truncate', 'ftruncate', 'copyFile', 'cp']
 
 /**
  * Counts the file writes of this process. Kills the program before the write `killedWrite`, or in the middle of
@@ -61,14 +67,16 @@ export async function killAtFileWrites(numbers: SharedNumbers): Promise<void> {
     }
   }
   const handle = await fs.promises.open(devNull)
-  const ofHandle: object = Object.getPrototypeOf(handle)
+  const Handle = handle.constructor as new () => object
   await handle.close()
   for (const name of [...Object.keys(halves), ...others]) {
     const half = halves[name]
     const beforePath = (_: unknown, [file, data, ...rest]: unknown[]): void => {
       // Writes to stdout and stderr do not count.
       const given = rest.filter((each) => typeof each !== 'function')
-      if (typeof file !== 'number' || file > 2) strike(half && (() => half(file, data, ...given)))
+      // `fs.promises` also takes a handle.
+      const place = Object(file) instanceof Handle ? Reflect.get(Object(file), 'fd') : file
+      if (typeof file !== 'number' || file > 2) strike(half && (() => half(place, data, ...given)))
     }
     for (const [target, full] of [
       [fs, name],
@@ -77,13 +85,13 @@ export async function killAtFileWrites(numbers: SharedNumbers): Promise<void> {
     ] as const) {
       patch(target, full, beforePath)
     }
-    patch(ofHandle, name, (self, [data, ...rest]) => {
+    patch(Handle.prototype, name, (self, [data, ...rest]) => {
       const fd = Reflect.get(self as object, 'fd')
       strike(half && (() => half(fd, data, ...rest)))
     })
   }
   patchDatabases((sql) => {
-    if (!/^\s*(select|pragma|begin|explain)\b/i.test(String(sql))) strike()
+    if (!reads.test(String(sql))) strike()
   }, patch)
   syncBuiltinESMExports()
 }

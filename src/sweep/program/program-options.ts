@@ -31,9 +31,10 @@ export type ProgramExit = 'done' | 'verify' | 'fix' | 'retry' | 'reconnect'
 /** Options of `sweepProgram`. */
 export interface ProgramOptions extends Pick<SweepOptions, 'sandbox' | 'faults' | 'requests' | 'only' | 'signal'> {
   /**
-   * Returns the environment variables that the program gets in addition to the environment of this process.
+   * Returns the environment variables that the program gets in addition to SUPPORT_WORKSPACE_URL,
+   * SUPPORT_WORKSPACE_TOKEN, SUPPORT_WORKSPACE_FOLDER and the environment of this process.
    *
-   * @default SUPPORT_WORKSPACE_URL, SUPPORT_WORKSPACE_TOKEN and SUPPORT_WORKSPACE_FOLDER
+   * @default no others
    */
   readonly env?: ((run: ProgramRun) => Readonly<Record<string, string>>) | undefined
   /**

@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import type { RecordedRequest } from '../../sandbox/index.ts'
 import { throwIfAborted } from '../../shared/abort.ts'
+import { checkPlain } from '../../shared/check-options.ts'
 import { faults, placeOf, type Strike } from '../faults.ts'
 import type { SweepEnd } from '../options.ts'
 import type { Run } from '../run.ts'
@@ -117,7 +118,7 @@ export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]):
       strikes,
       requests,
       outcome: { end, value: undefined, error, state: {}, context: undefined, attempts },
-      counts: { assignment: 0, 'file write': numbers.get('writes'), 'cut of a file': numbers.get('cuts') },
+      counts: { assignment: 0, 'file write': numbers.get('writes'), 'file cut': numbers.get('cuts') },
       outputs: new Map(await Promise.all((plan.outputs ?? []).map((name) => linesOf(folder, name)))),
       output: lines,
       appliedBefore: effects.writes.slice(0, (service.writesBefore ?? before.writes) - before.writes),
@@ -183,21 +184,24 @@ function prepareNumbers(path: string, { start, seed }: ProgramPlan, strikes: rea
   numbers.set('seed', seed)
   for (const { fault, at } of strikes) {
     if (placeOf(fault) === 'file write') numbers.set('killedWrite', at)
-    if (placeOf(fault) === 'cut of a file') numbers.set('killedCut', at)
+    if (placeOf(fault) === 'file cut') numbers.set('killedCut', at)
   }
   return numbers
 }
 
 function environmentOf({ env }: ProgramPlan, run: ProgramRun): NodeJS.ProcessEnv {
   const { url, token, folder } = run
+  const own = env?.(run) ?? {}
+  checkPlain('env', own, 'Return the variables as an object, without a promise.')
+  const { NODE_OPTIONS = '' } = { ...process.env, ...own }
   return {
     ...process.env,
-    ...(env?.(run) ?? {
-      SUPPORT_WORKSPACE_URL: url,
-      SUPPORT_WORKSPACE_TOKEN: token,
-      SUPPORT_WORKSPACE_FOLDER: folder,
-    }),
-    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${preload.href}`.trim(),
+    // Always set, so that a program never uses the service and the token of this process.
+    SUPPORT_WORKSPACE_URL: url,
+    SUPPORT_WORKSPACE_TOKEN: token,
+    SUPPORT_WORKSPACE_FOLDER: folder,
+    ...own,
+    NODE_OPTIONS: `${NODE_OPTIONS} --import=${preload.href}`.trim(),
   }
 }
 

@@ -35,7 +35,7 @@ const texts = (hint: string) => (name: string, value: unknown) => {
 const programHint = 'Pass a program and its arguments, as in `["node", "reply.mjs"]`.'
 const checkCommand = (value: unknown): string[] => {
   const command = texts(programHint)('command', value)
-  if (command[0] === '') throw mustBe('an array of texts', 'command', value, programHint)
+  if (command[0] === '') throw mustBe('an array that begins with a program', 'command', '', programHint)
   return command
 }
 const fileHint = 'Pass the names of files below the folder.'
