@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import type { ListOptions, Method, Operation, OperationInput, Page, SupportWorkspace } from '../index.ts'
 import { collect } from './commands.ts'
 import { usage } from './errors.ts'
-import { count, createFormatter, type Format, type FormatFlags, valueAt, withFormatOptions } from './format.ts'
+import { count, createFormatter, type Format, type FormatFlags, noteUnseen, withFormatOptions } from './format.ts'
 import { describeIdentity, identityOf } from './identity.ts'
 import { findOperation, operationList, pathOf } from './operations.ts'
 import { type Session, type SessionFlags, withSession, withSessionOptions } from './session.ts'
@@ -108,7 +108,7 @@ async function listItems(
   const usual: Format = isTerminal && !terminal.json ? 'table' : 'ndjson'
   const format = createFormatter(flags.format ?? usual, kind, flags)
   let left = most
-  let unseen = flags.fields ?? []
+  let isFirst = true
   for await (const { data, after } of listPages(
     workspace,
     operation,
@@ -116,11 +116,8 @@ async function listItems(
     { signal },
   )) {
     await terminal.print(format(data.slice(0, left)))
-    if (data.length > 0) {
-      unseen = unseen.filter((field) => data.every((item) => valueAt(item, field) === undefined))
-      for (const field of unseen) terminal.note(`No item of the first page has the field ${field}.`, { field })
-      unseen = []
-    }
+    if (isFirst && data.length > 0) noteUnseen(flags, data, terminal)
+    isFirst = false
     left -= data.length
     if (left > 0) continue
     if (left < 0) terminal.note(`Stopped after ${most} items, in the middle of a page, so there is no cursor.`)

@@ -93,7 +93,9 @@ type FileError = Error & { readonly code: string; readonly path: string }
 function isOfFile(thrown: unknown): thrown is FileError {
   const { code, path } = (thrown ?? {}) as Partial<FileError>
   return (
-    thrown instanceof Error && typeof path === 'string' && /^E(NOENT|ACCES|PERM|ISDIR|NOTDIR|ROFS)$/.test(code ?? '')
+    thrown instanceof Error &&
+    typeof path === 'string' &&
+    /^E(NOENT|ACCES|PERM|EXIST|ISDIR|NOTDIR|ROFS|NAMETOOLONG)$/.test(code ?? '')
   )
 }
 

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { parse } from 'csv-parse'
 import type { Checkpoint } from '../index.ts'
-import { parseObject } from '../shared/json.ts'
+import { isObject, parseObject } from '../shared/json.ts'
 import { CommandError } from './errors.ts'
 import { replaceFile } from './private-files.ts'
 
@@ -72,8 +72,11 @@ export class ExportFiles implements Sink {
     }
     const handles: FileHandle[] = []
     try {
-      // The file of a finished export is not checked, because a person might have edited it.
-      if (saved?.done) return new ExportFiles(paths, options, platform, saved, handles)
+      // The file of a finished export is only opened, because a person might have edited it.
+      if (saved?.done) {
+        for (const path of paths) await (await open(path)).close()
+        return new ExportFiles(paths, options, platform, saved, handles)
+      }
       for (const path of paths) handles.push(await (saved === undefined ? create(path) : open(path, 'r+')))
       for (const [index, handle] of handles.entries()) await check(paths[index] ?? '', handle, saved?.files[index])
       for (const [index, handle] of handles.entries()) await handle.truncate(saved?.files[index]?.bytes ?? 0)
@@ -161,8 +164,13 @@ async function readSaved(path: string): Promise<Saved | undefined> {
   })
   if (text === undefined) return undefined
   const saved = parseObject(text) as unknown as Saved | undefined
-  if (typeof saved?.options === 'string' && Array.isArray(saved.files)) return saved
+  if (typeof saved?.options === 'string' && Array.isArray(saved.files) && saved.files.every(isProgress)) return saved
   throw refused(path, 'is damaged')
+}
+
+function isProgress(value: unknown): value is Progress {
+  const { bytes, digest, inode }: Partial<Progress> = isObject(value) ? value : {}
+  return Number.isSafeInteger(bytes) && Number(bytes) >= 0 && typeof digest === 'string' && typeof inode === 'string'
 }
 
 /**

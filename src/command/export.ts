@@ -13,7 +13,16 @@ import {
 import { listPages } from './call.ts'
 import { CommandError, usage } from './errors.ts'
 import { checkpointOf, ExportFiles, type Sink } from './export-files.ts'
-import { count, type FormatFlags, knownFields, listOf, toCsv, valueAt, withFormatOptions } from './format.ts'
+import {
+  count,
+  type FormatFlags,
+  knownFields,
+  listOf,
+  noteUnseen,
+  toCsv,
+  valueAt,
+  withFormatOptions,
+} from './format.ts'
 import { identityOf } from './identity.ts'
 import { type BuiltIn, findOperation } from './operations.ts'
 import { type Session, type SessionFlags, withSession, withSessionOptions } from './session.ts'
@@ -139,6 +148,7 @@ async function copy(
       for (const { id } of items.splice(0, left.length)) if (left.pop() !== id) throw changed(flags.out)
       const fresh = new Map(items.map((item) => [String(item.id), item]))
       for (const id of fresh.keys()) if (known.has(id)) fresh.delete(id)
+      if (known.size === 0 && items.length > 0) noteUnseen(flags, items, terminal)
       const rows = await withParts([...fresh.values()], workspace, job, terminal)
       await sink.append(textsOf(rows, job))
       for (const { id } of rows) known.add(String(id))
@@ -169,7 +179,7 @@ function changed(out: string | undefined): CommandError {
 
 /**
  * Adds the messages and notes of conversations. Five conversations are read at a time. Leaves out a conversation that was
- * removed since its page was read: the service documents that path, so a 404 is about the conversation.
+ * removed since its page was read.
  */
 async function withParts(
   items: Row[],
@@ -186,12 +196,21 @@ async function withParts(
     try {
       return [{ ...item, ...Object.fromEntries(await Promise.all(lists)) }]
     } catch (thrown) {
-      if (!(thrown instanceof NotFoundError) || thrown.operation !== 'messages.list') throw thrown
+      if (!(thrown instanceof NotFoundError) || (await isThere(String(item.id), workspace, signal))) throw thrown
       terminal.note(`The conversation ${item.id} was removed during the export.`, { id: item.id })
       return []
     }
   }
   return (await Readable.from(items).map(add, { concurrency: 5 }).toArray()).flat()
+}
+
+/** Whether one of two requests finds a conversation. The path of its messages is documented, so that a 404 is about it. */
+async function isThere(id: string, workspace: SupportWorkspace, signal: AbortSignal): Promise<boolean> {
+  const found = await Promise.allSettled([
+    workspace.messages.list(id, { limit: 1 }, { signal }),
+    workspace.conversations.get(id, { signal }),
+  ])
+  return found.some((each) => each.status === 'fulfilled' || !(each.reason instanceof NotFoundError))
 }
 
 /** Returns the text of the rows for each file. */

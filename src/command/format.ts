@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { stringify } from 'csv-stringify/sync'
-import { printable } from './terminal.ts'
+import { isObject } from '../shared/json.ts'
+import { printable, type Terminal } from './terminal.ts'
 
 /** How rows are written. */
 export interface FormatFlags {
@@ -15,13 +16,26 @@ export type Format = 'table' | 'ndjson' | 'json' | 'csv'
 export function withFormatOptions(command: Command, formats: readonly Format[]): Command {
   return command
     .addOption(new Option('--format <format>', 'how to print the items').choices(formats))
-    .option('--fields <fields>', 'only these fields, such as id,status,user.email', listOf)
+    .option('--fields <fields>', 'only these fields, such as id,status,user.email', fieldsOf)
     .option('--raw', 'CSV: do not put a quote before texts that a spreadsheet would take for a formula')
 }
 
 /** Reads a list of names, separated by commas. */
 export function listOf(text: string): string[] {
   return text.split(/[\s,]+/).filter((part) => part !== '')
+}
+
+function fieldsOf(text: string): string[] {
+  const fields = listOf(text)
+  if (fields.length > 0) return fields
+  throw new InvalidArgumentError('Name at least one field.')
+}
+
+/** Notes the fields that no item of the first page has, because one may be misspelled. */
+export function noteUnseen({ fields = [] }: FormatFlags, items: readonly unknown[], terminal: Terminal): void {
+  for (const field of fields.filter((each) => items.every((item) => valueAt(item, each) === undefined))) {
+    terminal.note(`No item of the first page has the field ${field}.`, { field })
+  }
 }
 
 /** Reads an integer of at least 1. */
@@ -50,7 +64,9 @@ export function toCsv(rows: readonly (readonly unknown[])[], isRaw = false): str
 
 /** Returns the value at a path such as `user.email`. */
 export function valueAt(item: unknown, field: string): unknown {
-  return field.split('.').reduce((value: unknown, name) => Object(value)[name], item)
+  return field.split('.').reduce((value: unknown, name) => {
+    return isObject(value) && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined
+  }, item)
 }
 
 function toText(value: unknown): string {

@@ -91,7 +91,7 @@ export function describeIdentity({ organization, actor, user }: Identity): strin
 
 /** Returns the name of a party, and its id if it has another one. */
 export function nameOf({ name, id }: Connection['organization']): string {
-  return name === undefined ? id : `${name} (${id})`
+  return name === undefined ? id : `${name.replace(/\s+/g, ' ')} (${id})`
 }
 
 async function withLogins<Result>(terminal: Terminal, use: (logins: Logins) => Promise<Result>): Promise<Result> {

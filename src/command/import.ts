@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, open, readFile, writeFile } from 'node:fs/promises'
 import { join, parse } from 'node:path'
 import { Readable } from 'node:stream'
-import type { Command } from 'commander'
+import { Argument, type Command, InvalidArgumentError as InvalidFlagError } from 'commander'
 import {
   ActorSelfRequiredError,
   AdaptiveRateLimiter,
@@ -28,7 +28,7 @@ interface Flags extends SessionFlags {
   readonly check: boolean
   readonly failed?: string
   readonly dryRun?: boolean
-  readonly confirmTimeout: string
+  readonly confirmTimeout: number
 }
 
 const stateOption = ['--state <folder>', 'the folder of the write journal'] as const
@@ -43,7 +43,7 @@ export function addImport(program: Command, terminal: Terminal): void {
     .option('--no-check', 'do not read the contacts that exist')
     .option('--failed <file>', 'write the rows that failed, with why, to a file that can be imported again')
     .option('--dry-run', 'send nothing, and tell what would be created')
-    .option('--confirm-timeout <seconds>', 'how long to look for a contact whose response was lost', '30')
+    .option('--confirm-timeout <seconds>', 'how long to look for a contact whose response was lost', seconds, 30)
     .action((file: string, flags: Flags) => importContacts(file, flags, terminal))
   const journal = program.command('journal').description('look at the writes of an import')
   journal
@@ -64,7 +64,7 @@ export function addImport(program: Command, terminal: Terminal): void {
     .command('resolve')
     .description('decide about a write that is unconfirmed')
     .argument('<key>', 'the key, as `journal list` prints it')
-    .argument('<outcome>', 'applied, or absent to send it again')
+    .addArgument(new Argument('<outcome>', 'applied, or absent to send it again').choices(['applied', 'absent']))
     .requiredOption(...stateOption)
     .option('--json', 'print JSON, and errors as JSON')
     .action((key: string, outcome: 'applied' | 'absent', flags: { state: string }) =>
@@ -76,6 +76,11 @@ export function addImport(program: Command, terminal: Terminal): void {
     )
 }
 
+function seconds(text: string): number {
+  if (/^\d{1,6}(\.\d+)?$/.test(text)) return Number(text)
+  throw new InvalidFlagError('Pass seconds, for example 30.')
+}
+
 type Outcome = 'created' | 'existed' | 'repeated' | 'failed' | 'unconfirmed'
 
 /** The number of writes without an answer after which the service is most likely down. */
@@ -84,7 +89,7 @@ const mostUnconfirmed = 5
 async function importContacts(path: string, flags: Flags, terminal: Terminal): Promise<void> {
   const { state, check, dryRun, failed: failedPath } = flags
   const file = readContacts(await readFile(path), readPairs('--map', flags.map))
-  const confirmTimeout = Number(flags.confirmTimeout) * 1_000
+  const confirmTimeout = flags.confirmTimeout * 1_000
   const counts: Record<Outcome, number> = { created: 0, existed: 0, repeated: 0, failed: 0, unconfirmed: 0 }
   const failed: [ContactRow, string][] = []
   const count = (outcome: Outcome, row: ContactRow, reason = '') => {
@@ -107,7 +112,7 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
     }
     const onCheck = ({ key, until }: WriteCheck) => {
       const wait = Math.ceil((until - Date.now()) / 1_000)
-      terminal.say(`The answer for ${key} is lost. The import looks for the contact, for up to ${Math.max(0, wait)} s.`)
+      terminal.say(`The import checks whether ${key} was created, for up to ${Math.max(0, wait)} s.`)
     }
     const journal = storage && new WriteJournal({ workspace, storage, confirmTimeout, onCheck })
     const seen = new Set<string>()

@@ -49,13 +49,38 @@ async function exportTwoPages(...args: string[]): Promise<void> {
 describe('export', () => {
   test('leaves out a conversation that is removed meanwhile, and says so', async () => {
     const [, { id } = { id: '' }] = sandbox.state.conversations
-    sandbox.faults.add({ path: `/api/oauth/v1/conversations/${id}/messages`, status: 404 })
+    sandbox.faults.add({ path: new RegExp(`/conversations/${id}(/|$)`), status: 404, times: Infinity })
     const { code, stderr, failure } = await exportTo('out.ndjson', '--with', 'messages,notes')
     expect({ code, total: failure.total }).toEqual({ code: 0, total: 34 })
     expect(stderr).toContain(`The conversation ${id} was removed during the export.`)
+    expect(stderr.match(/was removed/g)).toHaveLength(1)
     expect(rows('out.ndjson').map((row) => row.id)).toEqual(
       sandbox.state.conversations.map((each) => each.id).filter((each) => each !== id),
     )
+  })
+
+  test.each(['messages', 'notes'])(
+    'ends if only the %s of a conversation are not found, and goes on later',
+    async (part) => {
+      const [, { id } = { id: '' }] = sandbox.state.conversations
+      sandbox.faults.add({ path: `/api/oauth/v1/conversations/${id}/${part}`, status: 404 })
+      expect((await exportTo('out.ndjson', '--with', 'messages,notes')).code).toBe(3)
+      expect((await exportTo('out.ndjson', '--with', 'messages,notes')).code).toBe(0)
+      expect(rows('out.ndjson')).toHaveLength(35)
+    },
+  )
+
+  test('notes a field that no item has, and none from the prototype', async () => {
+    const { stderr } = await exportTo('out.ndjson', '--fields', 'id,statuss,toString,user.email')
+    expect(stderr.match(/has the field \w+/g)).toEqual(['has the field statuss', 'has the field toString'])
+    expect(rows('out.ndjson')[0]).toEqual({ id: expect.any(String), user: undefined, 'user.email': expect.any(String) })
+  })
+
+  test('is not complete without its file', async () => {
+    await exportTo('out.ndjson')
+    rmSync(join(folder, 'out.ndjson'))
+    const { code, failure } = await exportTo('out.ndjson')
+    expect([code, failure.message]).toEqual([70, expect.stringContaining('has lost its file')])
   })
 
   test('writes a conversation a line, with its messages and notes, for its user alone', async () => {
@@ -162,6 +187,14 @@ describe('export', () => {
     ['is shorter than its checkpoint', () => truncateSync(join(folder, 'out.ndjson'), 100), 70],
     ['was changed', () => writeFileSync(join(folder, 'out.ndjson'), 'x'.repeat(100_000)), 70],
     ['is gone', () => rmSync(join(folder, 'out.ndjson')), 70],
+    [
+      'has a checkpoint with wrong values',
+      () => {
+        const path = join(folder, 'out.ndjson.checkpoint')
+        writeFileSync(path, readFileSync(path, 'utf8').replace(/"bytes":\d+/, '"bytes":-5'))
+      },
+      70,
+    ],
     ['has a damaged checkpoint', () => writeFileSync(join(folder, 'out.ndjson.checkpoint'), '{'), 70],
     [
       'has the checkpoint of another file',
