@@ -125,6 +125,9 @@ export function isRedirect(response: FetchResponse & { redirected?: boolean; typ
 
 const redirects = new Set([301, 302, 303, 307, 308])
 
+/** What a request id looks like. A service could put a part of the request into the header, such as a text or a path. */
+const identifier = /^[\w.:;,+=@~-]+$/
+
 /** Status and headers of a response, without cookies. Headers are cleaned when they are requested. */
 export class ResponseHead {
   readonly status: number
@@ -153,7 +156,8 @@ export class ResponseHead {
 
   get requestId(): string | undefined {
     const requestId = this.get('x-request-id') ?? this.get('request-id')
-    return requestId === null ? undefined : redact(requestId, this.#secrets)
+    if (requestId === null || !identifier.test(requestId)) return undefined
+    return redact(requestId, this.#secrets)
   }
 
   /** Returns the response as callers see it, the same object each time. */

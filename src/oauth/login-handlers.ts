@@ -86,10 +86,10 @@ export function createLoginHandlers<Data = unknown>(
   const sealer = createSealer(secret, 'login cookie')
   const cookies = loginCookies(app.redirectUri, cookieName)
   /**
-   * The path of the last start, for visitors without a login cookie. The query is removed, because it belongs to one
-   * visitor.
+   * The path at which every login has started, for visitors without a login cookie. Without the query, which belongs to
+   * one visitor. Paths that differ may belong to visitors, too, so then it is empty.
    */
-  let lastStartPath: string | undefined
+  let commonStartPath: string | undefined
 
   async function start(request: Request, given?: LoginStartOptions<Data>): Promise<Response> {
     checkRequest(request)
@@ -102,7 +102,8 @@ export function createLoginHandlers<Data = unknown>(
     const data = copyAppData(givenData)
     const returnTo = givenReturnTo === undefined ? requestedReturnTo(request.url) : checkReturnTo(givenReturnTo)
     const startPath = startPathOf(request.url)
-    lastStartPath = startPath?.replace(/\?.*/, '')
+    const path = startPath?.replace(/\?.*/, '')
+    commonStartPath = (commonStartPath ?? path) === path ? path : ''
     const header = request.headers.get('cookie')
     const { url, transaction } = await app.startLogin({ scope, actor, parameters })
     const record = toTransactionRecord(transaction)
@@ -185,9 +186,9 @@ export function createLoginHandlers<Data = unknown>(
     }
 
     function failurePage(failure: LoginFailure): Response {
-      const startPath = login?.startPath ?? lastStartPath
+      const startPath = login?.startPath ?? commonStartPath
       const { returnTo } = context()
-      return loginErrorPage(failure, startPath === undefined ? defaultReturnTo : withReturnTo(startPath, returnTo))
+      return loginErrorPage(failure, startPath ? withReturnTo(startPath, returnTo) : defaultReturnTo)
     }
   }
 

@@ -155,6 +155,15 @@ test('a request ID is cut off after 500 characters', async () => {
   expect(response.requestId).toBe(`${'r'.repeat(500)}…`)
 })
 
+test.each(['/api/oauth/v1/conversations/cnv_1', '{"body_html":"<p>Hi</p>"}', 'two words'])(
+  'a request ID that could hold a part of the request is left out: %s',
+  async (id) => {
+    const fetch = async () => json({ actor: 'self' }, 200, { 'x-request-id': id })
+    const { response } = await makeClient({ fetch }).me().withResponse()
+    expect(response.requestId).toBeUndefined()
+  },
+)
+
 test('a body of endless empty chunks is refused after 1,000 of them, instead of keeping timers from firing', async () => {
   const next = vi.fn(async () => ({ done: false, value: new Uint8Array() }))
   const body = { [Symbol.asyncIterator]: () => ({ next }) }

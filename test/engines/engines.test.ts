@@ -43,8 +43,14 @@ async function load<Exports>(page: string, name: string): Promise<Exports> {
   return import(/* @vite-ignore */ `${own}/${name}`)
 }
 
-test('this test compiles in strict mode', () => {
-  expect(problemsIn([`${root}test/engines/engines.test.ts`], `${root}test/engines`)).toEqual([])
+test('this test and the programs of the pages compile in strict mode', async () => {
+  const files = [`${root}test/engines/engines.test.ts`]
+  for (const name of ['inngest', 'trigger-dev', 'temporal']) {
+    const page = readPage(`docs/${name}.md`)
+    await writePage(page, `${folder}/${name}`)
+    files.push(...[...page.files.keys()].map((file) => `${folder}/${name}/${file}`))
+  }
+  expect(problemsIn(files, `${root}test/engines`)).toEqual([])
 }, 180_000)
 
 /** What the service does, and the remedy. */

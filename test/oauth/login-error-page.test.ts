@@ -124,6 +124,17 @@ test('a visitor whose login is unknown can try again where others have started, 
   expect(html).not.toMatch(/ada|inbox/)
 })
 
+test('a visitor whose login is unknown sees no path if logins start at several', async () => {
+  const { login } = makeSite(denying)
+  for (const path of ['/t/acme/login', '/t/other/login', '/t/other/login']) {
+    await login.start(new Request(siteUrl + path))
+  }
+  const { response } = await new Browser({ [siteUrl]: login.callback }).go(`${siteUrl}/login/callback?state=unknown`)
+  const html = await response.text()
+  expect(html).toContain('<a href="/">Try again</a>')
+  expect(html).not.toMatch(/acme|other/)
+})
+
 test('the page has a light and a dark style that its policy allows, and no script', async () => {
   const [first, second] = [await failedLogin(), await failedLogin()]
   const policy = first.response.headers.get('content-security-policy') ?? ''

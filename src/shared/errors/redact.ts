@@ -14,8 +14,8 @@ const tokenLike = /swot_[\w.~+/=-]+|(?<=Bearer\s{1,9})(?=[a-z_.~+/-]*\d)[\w.~+/-
 const basicCredentials =
   /(?<=(?:[Bb]asic|BASIC)(?:[\s:=+"]|%20){1,9})(?=[\w+/%-]{8})[\w+/%-][a-z_+/%-]*[A-Z\d][\w+/%-]*=*/g
 
-/** Matches characters that could forge a line of a log. */
-const lineBreaks = /[\p{Cc}\p{Zl}\p{Zp}]+/gu
+/** Matches characters that could forge a line of a log, or turn the direction of its text. */
+const lineBreaks = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu
 
 /**
  * Matches what may split a secret: a line break or an invisible character, also as HTML, in JSON or percent-encoded,
