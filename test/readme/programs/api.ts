@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
+import { createServer, get } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { chromium } from 'playwright-core'
 import { expect, onTestFinished, vi } from 'vitest'
@@ -22,6 +24,44 @@ async function edit({ folder }: Reader, file: string, from: string | RegExp, to:
   expect(changed).not.toBe(code)
   await writeFile(`${folder}/changed-${file}`, changed)
   return { file: `changed-${file}` }
+}
+
+/** Sends a request whose target is not a URL path, as no client does, and returns the status of the response. */
+function statusOf(site: string, target: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(site)
+    get({ hostname, port, path: target }, (response) => resolve(response.resume().statusCode)).on('error', reject)
+  })
+}
+
+/** Starts a server of the sender of a message. Connections tell the sender that the message was read, even without a request. */
+async function countConnections(): Promise<{ url: string; connections: () => number }> {
+  let connections = 0
+  const server = createServer((_request, response) => void response.end())
+  server.on('connection', () => void connections++)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, connections: () => connections }
+}
+
+/** Opens the page in a browser, if there is one, and uses the hostile message. */
+async function showHostileMessage(url: string): Promise<void> {
+  const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
+  if (!existsSync(executablePath)) return
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  onTestFinished(() => browser.close())
+  const page = await browser.newPage()
+  const dialogs: string[] = []
+  page.on('dialog', (dialog) => void dialogs.push(dialog.message()))
+  await page.goto(url)
+  const frame = page.frameLocator('iframe').first()
+  await frame.getByText('I wrote <script> myself & more').click()
+  await frame.getByRole('button', { name: 'Win' }).click()
+  expect(await frame.locator('b').textContent()).toBe('bold')
+  await page.waitForTimeout(500)
+  expect(dialogs).toEqual([])
+  expect(page.url()).toBe(`${url}/`)
 }
 
 export const api: Programs = {
@@ -232,33 +272,33 @@ await clients[1]?.me().catch(({ name, outcome }) => console.log(name, outcome))`
       }
       sandbox.failNext({ status: 503 })
       expect((await open('/')).status).toBe(500)
+      // `new URL` accepts none of these without the origin.
+      for (const target of ['//', 'http://[', '*']) expect(await statusOf(url, target)).toBe(200)
+      expect((await open('/')).html).toBe(first.html)
     },
   },
 
   'docs/message-html.md': {
-    'messages.mts': async ({ serve, sandbox }) => {
-      await addHostileMessage(sandbox)
-      const { url } = await serve()
+    'messages.mts': async ({ serve, sandbox, useSandbox }) => {
+      const sender = await countConnections()
+      await addHostileMessage(sandbox, sender.url)
+      const { url, stop } = await serve()
+      sandbox.failNext({ status: 400 })
+      expect((await fetch(url)).status).toBe(500)
       // Each message is in an attribute, and nothing else is in the page.
       const html = await (await fetch(url)).text()
       expect(html.replaceAll(/<iframe sandbox="allow-popups" srcdoc="[^"]*"><\/iframe>\n?/g, '')).toBe('')
-      const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
-      if (!existsSync(executablePath)) return
-      const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-      onTestFinished(() => browser.close())
-      const page = await browser.newPage()
-      const requested: string[] = []
-      const dialogs: string[] = []
-      page.on('request', (request) => void requested.push(request.url()))
-      page.on('dialog', (dialog) => void dialogs.push(dialog.message()))
-      await page.goto(url)
-      const frame = page.frameLocator('iframe').first()
-      await frame.getByText('I wrote <script> myself & more').click()
-      await frame.getByRole('button', { name: 'Win' }).click()
-      expect(await frame.locator('b').textContent()).toBe('bold')
-      expect(dialogs).toEqual([])
-      expect(requested.filter((address) => address.includes('evil'))).toEqual([])
-      expect(page.url()).toBe(`${url}/`)
+      // A browser opens connections for these, regardless of the policy, unless a test drives it.
+      expect(html).not.toMatch(/<(link|iframe src|meta http-equiv=&quot;refresh)/i)
+      await showHostileMessage(url)
+      expect(sender.connections()).toBe(0)
+      await fetch(sender.url)
+      expect(sender.connections()).toBe(1)
+
+      await stop()
+      await useSandbox({ conversations: 0 })
+      const { url: empty } = await serve()
+      expect(await (await fetch(empty)).text()).toBe('')
     },
   },
 
