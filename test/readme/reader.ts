@@ -100,6 +100,7 @@ export async function openReader(folder: string, file: string): Promise<Reader> 
       SUPPORT_WORKSPACE_CLIENT_ID: sandbox.app.clientId,
       SUPPORT_WORKSPACE_CLIENT_SECRET: sandbox.app.clientSecret,
       SUPPORT_WORKSPACE_REDIRECT_URI: redirectUri,
+      LOGIN_SECRET: 'a-secret-for-the-tests-with-32-characters',
       PORT: String(port),
     }
     const child = spawn(process.execPath, [name, ...args], {

@@ -257,7 +257,7 @@ async function exportAll(reader: Reader): Promise<void> {
 }
 
 /** Runs a program of workers on a Redis, with another one that adds jobs and then sends SIGTERM. */
-function withRedis(jobs: string, check: (reader: Reader, result: string) => void): Program {
+function withRedis(jobs: string, check: (reader: Reader, result: string) => void | Promise<void>): Program {
   return async (reader) => {
     if (spawnSync('redis-server', ['--version']).status !== 0) {
       if (process.env.REQUIRE_REDIS === '1') expect.fail('needs redis-server in the PATH')
@@ -287,7 +287,7 @@ function withRedis(jobs: string, check: (reader: Reader, result: string) => void
     )
     const { code, stdout, stderr } = await reader.run({ file: 'add-jobs.mts', env: { REDIS_URL: redis.url } })
     expect(code, stderr).toBe(0)
-    check(reader, stdout.trim())
+    await check(reader, stdout.trim())
   }
 }
 
@@ -394,12 +394,17 @@ export const jobs: Programs = {
       `const { ConnectionStore } = await import('support-workspace-sdk/oauth')
       const { redisStorage } = await import('support-workspace-sdk/storage')
       const redis = new Redis(connection.url)
-      const secret = 'only-for-the-sandbox-32-characters'
+      const secret = process.env.LOGIN_SECRET
       const { key } = await new ConnectionStore({ baseUrl, secret, storage: redisStorage(redis) }).save(accessToken)
       redis.disconnect()
       await import('./organizations.mts')
       console.log(await add('organization-replies', { key }))`,
-      (reader, result) => expect(result).toBe(newestMessage(reader)),
+      async (reader, result) => {
+        expect(result).toBe(newestMessage(reader))
+        // For another service than a sandbox, the secret of the page is not used.
+        const env = { SUPPORT_WORKSPACE_URL: 'https://127.0.0.1:1', LOGIN_SECRET: undefined }
+        expect((await reader.run({ env })).stderr).toContain('must be a string of at least 32 characters')
+      },
     ),
   },
   'docs/inngest.md': { 'inngest.mts': runByEngines },

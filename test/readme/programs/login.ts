@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import type { Fault, Sandbox } from 'support-workspace-sdk/sandbox'
 import { expect, onTestFinished } from 'vitest'
@@ -108,6 +109,8 @@ function servesLogin(
 
 /** Expects that the routes beside the login work, and that a reply needs its fields. */
 async function useMoreRoutes({ sandbox }: Reader, { url }: Site): Promise<void> {
+  const foreign = await fetch(`${url}/reply`, { method: 'POST', headers: { origin: 'https://evil.example' } })
+  expect(await text({ response: foreign })).toEqual([403, 'Forbidden'])
   const empty = await fetch(`${url}/reply`, { method: 'POST' })
   expect(await text({ response: empty })).toEqual([400, 'Send `id` and `text`.'])
   await useContactsAndDisconnect(sandbox, url)
@@ -120,9 +123,45 @@ async function useContactsAndDisconnect(sandbox: Sandbox, url: string): Promise<
   expect([at, ((await response.json()) as unknown[]).length]).toEqual([`${url}/contacts`, 20])
   expect(sandbox.requests.filter(({ path }) => path === '/api/oauth/authorize')).toHaveLength(2)
   expect([404, 405]).toContain((await fetch(`${url}/disconnect`)).status)
+  const headers = { 'sec-fetch-site': 'cross-site' }
+  expect((await fetch(`${url}/disconnect`, { method: 'POST', headers })).status).toBe(403)
   expect((await fetch(`${url}/inbox`)).status).toBe(200)
   expect(await (await fetch(`${url}/disconnect`, { method: 'POST' })).text()).toMatch(/^Disconnected/)
   expect((await fetch(`${url}/inbox`)).status).toBe(409)
+}
+
+/** Sends the start of a form that never ends. Returns the status of the response. */
+function postEndlessForm(url: string, start: string, more: Record<string, string> = {}): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', ...more }
+    const sent = request(`${url}/reply`, { method: 'POST', headers }, (response) => {
+      resolve(response.statusCode)
+      response.on('error', () => {}) // `destroy` ends the response
+      sent.destroy()
+    })
+    sent.on('error', reject)
+    sent.write(start)
+  })
+}
+
+/** Logs in as `servesLogin` does, and expects that the site reads no form of strangers and no long form of users. */
+function servesLimitedLogin(more: (reader: Reader, site: Site) => Promise<void>) {
+  return async (reader: Reader) => {
+    await writeFile(
+      `${reader.folder}/users.mts`,
+      `export const currentUser = async ({ headers }) => (headers.has('x-stranger') ? undefined : 'ada')
+export const keys = new Map()`,
+    )
+    const limits = async (_reader: Reader, site: Site) => {
+      const { url } = site
+      expect(await postEndlessForm(url, 'id=', { 'x-stranger': '1' })).toBe(401)
+      expect(await postEndlessForm(url, 'id='.padEnd(70_000, '1'))).toBe(413)
+      const foreign = { origin: 'https://evil.example' }
+      expect(await postEndlessForm(url, 'id=', foreign)).toBe(403)
+      await more(reader, site)
+    }
+    await servesLogin(asForm, limits)(reader)
+  }
 }
 
 /** Expects that the error handler of the page says what happened. */
@@ -138,6 +177,10 @@ async function showsErrors({ sandbox }: Reader, { url, output }: Site): Promise<
   expect(await fails('/reply', { status: 404 }, write)).toEqual([404, 'Not found', null])
   const unconfirmed = await fails('/reply', { drop: 'after-effect' }, write)
   expect(unconfirmed).toEqual([502, expect.stringMatching(/^The reply might have been sent/), null])
+  const rejects = async (init: RequestInit) => (await fetch(`${url}/reply`, { method: 'POST', ...init })).status
+  expect(await rejects(asForm({ id, text: 'x'.repeat(300_000) }))).toBe(413)
+  const headers = { 'content-type': 'application/x-www-form-urlencoded; charset=x' }
+  expect(await rejects({ headers, body: 'id=1' })).toBe(415)
   expect(await fails('/inbox', { status: 400 })).toEqual([500, 'Something went wrong.', null])
   await expect.poll(() => output.stderr).toContain('BadRequestError')
   expect(await fails('/inbox', { status: 429, retryAfter: 1 })).toEqual([429, expect.stringMatching(/^Too many/), '1'])
@@ -195,7 +238,21 @@ createServer(toNodeListener(respond, { onError: console.error })).listen(Number(
 }
 
 const settingNames = ['URL', 'TOKEN', 'APP_TOKEN', 'CLIENT_ID', 'CLIENT_SECRET', 'REDIRECT_URI']
-const noSettings = Object.fromEntries(settingNames.map((name) => [`SUPPORT_WORKSPACE_${name}`, undefined]))
+const noSettings: Record<string, undefined> = {
+  LOGIN_SECRET: undefined,
+  ...Object.fromEntries(settingNames.map((name) => [`SUPPORT_WORKSPACE_${name}`, undefined])),
+}
+
+/** Expects that a program with the client secret of an app neither uses the sandbox nor the secret of the page. */
+async function needsSecrets({ folder, run }: Reader): Promise<void> {
+  await writeFile(`${folder}/print.mts`, `console.log(Object.values(await import('./settings.mts')).sort().join())`)
+  const printed = async (env = {}) => (await run({ file: 'print.mts', env: { ...noSettings, ...env } })).stdout
+  expect(await printed()).toMatch(/127.0.0.1:4010.+only-for-the-sandbox-32-characters.+secret_sandbox/)
+  const own = { SUPPORT_WORKSPACE_CLIENT_SECRET: 'secret_xyz' }
+  expect(await printed(own)).toMatch(/https:\/\/api\.supportwire\.app.+secret_xyz/)
+  expect(await printed(own)).not.toMatch(/4010|only-for/)
+  expect((await run({ env: { ...noSettings, ...own } })).stderr).toContain('must be a string of at least 32 characters')
+}
 
 /** The programs of a framework whose files export a `GET`. The last test logs in through all of them. */
 function routes(fileOf: (name: string) => string, argument: string): Record<string, Program> {
@@ -287,6 +344,15 @@ export const login: Programs = {
       const [{ id } = { id: '' }] = sandbox.state.conversations
       const empty = await browser.request(`${url}/reply?id=${id}&text=%20`, { method: 'POST' })
       expect([empty.status, sandbox.state.writes]).toEqual([400, []])
+      const own = new URL(url).origin
+      const posts = [
+        ...[{ origin: 'https://evil.example' }, { origin: 'null' }, { 'sec-fetch-site': 'same-site', origin: own }],
+        ...[{ origin: own }, { 'sec-fetch-site': 'same-origin', origin: 'null' }],
+      ].map((headers) => browser.request(`${url}/reply?id=${id}&text=%20`, { method: 'POST', headers }))
+      expect((await Promise.all(posts)).map(({ status }) => status)).toEqual([403, 403, 403, 400, 400])
+      for (const path of ['reply', 'disconnect']) {
+        expect((await fetch(`${url}/${path}`, { method: 'POST' })).status).toBe(401)
+      }
       const replied = await browser.request(`${url}/reply?id=${id}&text=Hi`, { method: 'POST' })
       expect([replied.status, sandbox.state.messages(id)[0]?.body_html]).toEqual([303, '<p>Hi</p>'])
 
@@ -318,6 +384,7 @@ export const login: Programs = {
         'Ask an admin of your workspace to connect this app.',
       ])
       await expect.poll(() => output.stderr).toContain('access_denied')
+      await needsSecrets(reader)
     },
     'two-calls.mts': async ({ run, sandbox }) => {
       const { code, stdout } = await run()
@@ -326,9 +393,16 @@ export const login: Programs = {
     },
   },
   'docs/login-express.md': { 'server.mts': servesLogin(asForm, showsErrors) },
-  'docs/login-fastify.md': { 'server.mts': servesLogin(asJson, leavesErrorsTo('"error":"Bad Request"')) },
+  'docs/login-fastify.md': {
+    'server.mts': servesLogin(asJson, async (reader, site) => {
+      await leavesErrorsTo('"error":"Bad Request"')(reader, site)
+      for (const path of ['login', 'callback']) {
+        expect((await fetch(`${site.url}/${path}`, { method: 'HEAD' })).status).toBe(404)
+      }
+    }),
+  },
   'docs/login-hono.md': {
-    'server.mts': servesLogin(asForm, async ({ folder, run }) => {
+    'server.mts': servesLimitedLogin(async ({ folder, run }) => {
       await writeFile(`${folder}/cookies.mts`, cookiesOfMiddleware)
       expect(JSON.parse((await run({ file: 'cookies.mts' })).stdout)).toEqual({
         after: ['support_login', 'own'],
@@ -349,7 +423,7 @@ export const login: Programs = {
     },
   },
   'docs/login-node.md': {
-    'server.mts': servesLogin(asForm, async ({ sandbox }, { url, output }) => {
+    'server.mts': servesLimitedLogin(async ({ sandbox }, { url, output }) => {
       expect((await fetch(`${url}/nowhere`)).status).toBe(404)
       sandbox.failNext({ status: 400 })
       const failed = await fetch(`${url}/inbox`)
@@ -434,6 +508,11 @@ export const login: Programs = {
       expect((await run()).stdout).toMatch(new RegExp(`^0\n${name} .+Z\n$`))
     },
     'reseal.mts': async ({ run }) => {
+      // For another service than a sandbox, the secrets of the page are not used.
+      const elsewhere = { SUPPORT_WORKSPACE_URL: 'https://127.0.0.1:1' }
+      for (const env of [elsewhere, { ...elsewhere, CONNECTIONS_SECRET: 'x'.repeat(32) }]) {
+        expect((await run({ env })).stderr).toContain('must be a string of at least 32 characters')
+      }
       await run({ file: 'connect.mts' })
       expect((await run()).stdout).toBe('1 0\n')
       expect((await run()).stdout).toBe('0 0\n')

@@ -1,4 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { spawnSync } from 'node:child_process'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { textToHtml } from 'support-workspace-sdk'
 import { expect } from 'vitest'
 import { root } from '../page.ts'
@@ -34,12 +35,14 @@ export const start: Programs = {
       const ids = sandbox.state.conversations.map(({ id }) => id)
       expect(await run()).toMatchObject({ code: 0, stdout: `${ids.join('\n')}\n50\n50\n20\n100\n` })
     },
-    'login.mts': async ({ serve, sandbox, folder }) => {
+    'login.mts': async ({ run, serve, sandbox, folder }) => {
       const { url, stop } = await serve()
       const inbox = await logIn(url)
       expect(inbox.map(({ id }) => id)).toEqual(sandbox.state.conversations.slice(0, 20).map(({ id }) => id))
 
       const code = await readFile(`${folder}/login.mts`, 'utf8')
+      const env = { SUPPORT_WORKSPACE_URL: undefined, LOGIN_SECRET: undefined }
+      expect((await run({ env })).stderr).toContain('must be a string of at least 32 characters')
       const isOtherAtTheEnd = "return new URL(_request.url).pathname === '/callback' ? 'user_2' : 'user_1'"
       expect(code).toContain("return 'user_1'")
       await writeFile(`${folder}/two-users.mts`, code.replace("return 'user_1'", isOtherAtTheEnd))
@@ -97,7 +100,7 @@ export const start: Programs = {
   },
 
   'docs/service-token.md': {
-    'report.mts': async ({ run, sandbox }) => {
+    'report.mts': async ({ run, sandbox, folder }) => {
       const token = sandbox.issueToken({ actor: 'app', scopes: ['contacts:read'] })
       const env = { SUPPORT_WORKSPACE_TOKEN: token }
       const { code, stdout } = await run({ env })
@@ -110,6 +113,13 @@ export const start: Programs = {
       expect(revoked.stderr).toContain('AuthenticationError')
 
       expect((await run({ env: { SUPPORT_WORKSPACE_TOKEN: undefined } })).code).toBe(70)
+
+      // Only the user can read the file with the token.
+      const [command = ''] = /^.*> token\.txt.*$/m.exec(await pageText('docs/service-token.md')) ?? []
+      await writeFile(`${folder}/npx`, '#!/bin/sh\necho swot_token', { mode: 0o755 })
+      spawnSync('sh', ['-c', `umask 022; ${command}`], { cwd: folder, env: { PATH: `${folder}:${process.env.PATH}` } })
+      expect(await readFile(`${folder}/token.txt`, 'utf8')).toBe('swot_token\n')
+      expect((await stat(`${folder}/token.txt`)).mode & 0o777).toBe(0o600)
     },
   },
 
