@@ -209,7 +209,11 @@ describe('the console', () => {
   })
 
   test('reconnects after the sandbox was restarted', async () => {
-    const { page, watch } = await openConsole()
+    const { page, watch } = await visit()
+    // The first event loads the page once more, which nothing answers if the sandbox was closed before.
+    const loadedAgain = page.waitForEvent('requestfinished', (request) => request.resourceType() === 'fetch')
+    await page.goto(sandbox.url)
+    await loadedAgain
     const port = Number(new URL(sandbox.url).port)
     await sandbox.close()
     await page.getByText('disconnected').waitFor()
