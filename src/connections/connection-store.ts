@@ -3,6 +3,7 @@
 
 import { SupportWorkspace } from '../client/index.ts'
 import { type AccessTokenSource, inner, joinHooks, traced } from '../core/index.ts'
+import type { Change } from '../key-value/index.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import type { AccessToken } from '../shared/access-token.ts'
 import type { Actor } from '../shared/actor.ts'
@@ -31,7 +32,6 @@ import {
   type WorkspaceOptions,
 } from './method-options.ts'
 import { type ConnectionRecord, type Found, recordIn, requireRecord, requireToken } from './record.ts'
-import type { Change } from './records.ts'
 import { type ConnectionStoreOptions, readStoreSettings, type StoreSettings } from './store-options.ts'
 
 /** A token that is being saved. Only closures hold it, so that errors cannot reveal it. */
@@ -358,7 +358,10 @@ export class ConnectionStore {
 }
 
 /** Returns the change of a record to another connection, which is the result. */
-function changed(record: Omit<ConnectionRecord, 'connection'>, connection: Connection): Change<Connection> {
+function changed(
+  record: Omit<ConnectionRecord, 'connection'>,
+  connection: Connection,
+): Change<Connection, ConnectionRecord> {
   return { write: { ...record, connection }, result: connection }
 }
 

@@ -1,17 +1,14 @@
-import { failureOf, GuardedStorage, type KeyValueStorage, type StoragePage, Turns } from '../key-value/index.ts'
+import {
+  type Change,
+  failureOf,
+  GuardedStorage,
+  type KeyValueStorage,
+  type StoragePage,
+  Turns,
+} from '../key-value/index.ts'
 import { isConnectionKey } from './connection-key.ts'
 import { ConnectionStoreError } from './connection-store-error.ts'
 import type { ConnectionRecord, Found, RecordFormat } from './record.ts'
-
-/** What to do with the record of a connection. */
-export interface Change<Result> {
-  /** The record to write; null to remove it; undefined to keep it unchanged. */
-  readonly write?: ConnectionRecord | null | undefined
-  /** Returned once the write has been made. */
-  readonly result: Result
-}
-
-const maxAttempts = 100
 
 /**
  * The records of a store, by connection key. The key in the storage is `<base>:<connection key>`.
@@ -41,42 +38,16 @@ export class ConnectionRecords {
   }
 
   /**
-   * Changes a record by compare-and-set: reads it, calls `decide`, and writes only if the text is unchanged since the
-   * read. Otherwise starts again.
+   * Changes a record by compare-and-set.
    *
    * @param decide called with what was found, before each attempt
    */
-  update<Result>(key: string, decide: (found: Found) => Change<Result>): Promise<Result> {
-    return this.#turns.run(key, () => this.#update(key, decide))
-  }
-
-  async #update<Result>(key: string, decide: (found: Found) => Change<Result>): Promise<Result> {
-    const sent = new Map<string | null, Result>()
-    let failure: unknown
-    for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-      const text = await this.#storage.get(key).catch((thrown: unknown) => {
-        throw failure ?? thrown
-      })
-      // Drivers send a command again when its response is lost, and the second one finds the text of the first.
-      if (sent.has(text)) return sent.get(text) as Result
+  update<Result>(key: string, decide: (found: Found) => Change<Result, ConnectionRecord>): Promise<Result> {
+    const change = async (text: string | null): Promise<Change<Result>> => {
       const { write, result } = decide(await this.open(key, text))
-      if (write === undefined || (write === null && text === null)) return result
-      if (failure !== undefined) throw failure
-      const next = write === null ? null : await this.#format.write(write)
-      try {
-        if (await this.#storage.compareAndSet(key, text, next)) return result
-      } catch (thrown) {
-        // The write is unconfirmed. The next read shows whether it was applied.
-        failure = thrown
-      }
-      sent.set(next, result)
+      return { write: write && (await this.#format.write(write)), result }
     }
-    throw new ConnectionStoreError(`The storage refused ${maxAttempts} changes of the connection "${key}" in a row.`, {
-      reason: 'storage_failed',
-      remedy: 'fix',
-      key,
-      hint: 'Check the `compareAndSet` of your storage with `storageTests`.',
-    })
+    return this.#turns.run(key, () => this.#storage.update(key, change))
   }
 
   /** Yields the connection keys and texts of the storage, in pages and in no particular order. */

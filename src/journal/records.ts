@@ -1,4 +1,4 @@
-import { GuardedStorage, type KeyValueStorage, unfit } from '../key-value/index.ts'
+import { type Change, GuardedStorage, type KeyValueStorage } from '../key-value/index.ts'
 import { randomId } from '../shared/bytes.ts'
 import { SupportWorkspaceError } from '../shared/errors/index.ts'
 import { parseObject } from '../shared/json.ts'
@@ -77,10 +77,6 @@ export function toStored(record: WriteRecord): Stored {
 
 /** The start of the journal's keys, because connections can be in the same storage. */
 const prefix = 'writes:'
-/**
- * Number of failed attempts in a row after which the storage counts as broken. Other processes rarely cause even two.
- */
-const mostTries = 10
 
 /** The records of a journal by key. Every method throws `WriteJournalError` if the storage fails. */
 export class WriteRecords {
@@ -96,20 +92,12 @@ export class WriteRecords {
   }
 
   /** Replaces or removes a record if it is still the expected one (compare-and-set). Returns whether it was. */
-  async replace(key: string, expected: Stored | undefined, next: Stored | undefined): Promise<boolean> {
-    let known = expected
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      const write = this.#storage.compareAndSet(key, known?.text ?? null, next?.text ?? null)
-      const [written] = await Promise.allSettled([write])
-      if (written.status === 'fulfilled' && written.value) return true
-      // Drivers repeat a command if its response is lost. The stored text shows whether the first command was applied.
-      const now = await this.get(key)
-      if (isSame(now, next)) return true
-      if (!isSame(now, expected)) return false
-      if (written.status === 'rejected') throw written.reason
-      known = now
+  replace(key: string, expected: Stored | undefined, next: Stored | undefined): Promise<boolean> {
+    const change = (text: string | null): Change<boolean> => {
+      const now = text === null ? undefined : parse(key, text)
+      return isSame(now, expected) ? { write: next?.text ?? null, result: true } : { result: isSame(now, next) }
     }
-    throw new WriteJournalError(key, unfit('`compareAndSet` returns false, but nothing has changed.'))
+    return this.#storage.update(key, change, expected?.text ?? null)
   }
 
   /**

@@ -2,6 +2,17 @@ import { isError } from '../shared/errors/redact.ts'
 import { type KeyValueStorage, type StoragePage, unfit } from './key-value-storage.ts'
 import { eachInTime, inTime } from './turns.ts'
 
+/** What to do with the text under a key. */
+export interface Change<Result, Content = string> {
+  /** What to write; null to remove the key; undefined to keep it unchanged. */
+  readonly write?: Content | null | undefined
+  /** Returned once the write has been made. */
+  readonly result: Result
+}
+
+/** Number of refused changes in a row after which the storage counts as broken. Other processes rarely cause two. */
+const mostAttempts = 100
+
 /**
  * The part of a storage whose keys start with a prefix. The methods add the prefix to each key. If the storage throws,
  * returns an error or an invalid value, or does not respond in time, the methods throw the error that `failed` creates.
@@ -23,6 +34,42 @@ export class GuardedStorage {
 
   compareAndSet(key: string, expected: string | null, value: string | null): Promise<boolean> {
     return this.#call(key, () => this.#storage.compareAndSet(this.#prefix + key, expected, value), isBoolean)
+  }
+
+  /**
+   * Changes a text by compare-and-set: reads it, calls `decide`, and writes only if the text is unchanged since the
+   * read. Otherwise starts again. Texts that are written must differ from each other.
+   *
+   * @param decide called with the text, before each attempt
+   * @param known the text that was read before, to save the first read
+   */
+  async update<Result>(
+    key: string,
+    decide: (text: string | null) => Change<Result> | Promise<Change<Result>>,
+    known?: string | null,
+  ): Promise<Result> {
+    const sent = new Map<string | null, Result>()
+    let failure: unknown
+    const read = () =>
+      this.get(key).catch((thrown: unknown) => {
+        throw failure ?? thrown
+      })
+    for (let attempt = 1; attempt <= mostAttempts; attempt += 1) {
+      const text = attempt === 1 && known !== undefined ? known : await read()
+      // Drivers send a command again when its response is lost, and the second one finds the text of the first.
+      if (sent.has(text)) return sent.get(text) as Result
+      const { write, result } = await decide(text)
+      if (write === undefined || write === text) return result
+      if (failure !== undefined) throw failure
+      try {
+        if (await this.compareAndSet(key, text, write)) return result
+      } catch (thrown) {
+        // The write is unconfirmed. The next read shows whether it was applied.
+        failure = thrown
+      }
+      sent.set(write, result)
+    }
+    throw this.#failed(key, unfit(`\`compareAndSet\` has refused ${mostAttempts} changes in a row.`))
   }
 
   /** Yields keys and texts, in pages and in no particular order. */

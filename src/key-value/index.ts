@@ -1,6 +1,6 @@
 // The interface of a key-value storage with compare-and-set, which connections, journals and storages share.
 
-export { GuardedStorage } from './guarded-storage.ts'
+export { type Change, GuardedStorage } from './guarded-storage.ts'
 export {
   checkMethods,
   checkStorage,

@@ -92,7 +92,7 @@ describe('a storage that fails during a save', () => {
     const storage = { ...watch.storage, compareAndSet: () => false }
     const error = await notSaved(makeStore(sandbox, { storage }).save(sandbox.issueToken()))
     expect(error).toMatchObject({ reason: 'storage_failed', remedy: 'fix' })
-    expect(error.message).toContain('refused 100 changes of the connection')
+    expect(error.message).toContain('refused 100 changes in a row')
     expect(watch.count('get')).toBe(100)
   })
 

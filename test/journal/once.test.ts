@@ -646,7 +646,7 @@ describe('the storage', () => {
     ['is closed', closed, 'The storage is closed. Close it after its last use.'],
     ['returns a number', { get: () => 5 as never }, '"reply" failed: It returned a value of type number. Check the'],
     ['returns 1 for true', { compareAndSet: () => 1 as never }, 'It returned a value of type number. Check the stor'],
-    ['never writes', { compareAndSet: () => false }, '`compareAndSet` returns false, but nothing has changed. Check'],
+    ['never writes', { compareAndSet: () => false }, '`compareAndSet` has refused 100 changes in a row. Check'],
   ])('that %s is no reason to try again, and nothing is sent', async (_, storage, message) => {
     const { on, sent } = open()
     const error = await rejection(on(storage).reply())
