@@ -1,13 +1,24 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { plantedPrograms, sweepPlanted } from './programs.ts'
+
+/** Returns the CPU time of this process and its ended children, in seconds (proc_pid_stat(5), fields 14 to 17). */
+function cpuSeconds(): number {
+  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1)?.split(' ') ?? []
+  return fields.slice(11, 15).reduce((ticks, field) => ticks + Number(field), 0) / 100
+}
 
 test.each(plantedPrograms)('$file has the same verdicts three times', { timeout: 3_600_000 }, async (program) => {
   const { file, options, all } = program
   const verdicts: string[][] = []
   for (let count = 0; count < 3; count += 1) {
+    const [time, cpu] = [performance.now(), cpuSeconds()]
     const { runs } = await sweepPlanted(file, options)
     const failed = runs.flatMap(({ id, verdicts: [first] }) => (first === undefined ? [] : [[first.name, id] as const]))
     const counts = [...Map.groupBy(failed, ([name]) => name)].map(([name, each]) => [name, each.length])
+    const starts = runs.flatMap(({ attempts }) => attempts).length
+    const [wall, used] = [(performance.now() - time) / 1_000, cpuSeconds() - cpu].map(Math.round)
+    console.log(`${file}: ${runs.length} runs, ${starts} starts, ${wall} s, ${used} s of CPU, ${JSON.stringify(all)}`)
     expect(Object.fromEntries(counts)).toEqual(all)
     verdicts.push(failed.map(([name, id]) => `${id} ${name}`))
   }
