@@ -3,7 +3,7 @@ import { runOrders, scenarios, simulateTime } from './orders.ts'
 
 simulateTime()
 
-const orders = Number(process.env.ORDERS ?? 2_000)
+const orders = Number(process.env.ORDERS ?? 1_000)
 
 test.each(scenarios)(
   `%s: no write happens twice in ${orders} orders`,

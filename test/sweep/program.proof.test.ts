@@ -1,12 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { plantedPrograms, sweepPlanted } from './programs.ts'
+import { plantedPrograms, quickFailures, sweepPlanted } from './programs.ts'
 
 /** Returns the CPU time of this process and its ended children, in seconds (proc_pid_stat(5), fields 14 to 17). */
 function cpuSeconds(): number {
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1)?.split(' ') ?? []
   return fields.slice(11, 15).reduce((ticks, field) => ticks + Number(field), 0) / 100
 }
+
+test.each(plantedPrograms.filter(({ isProof }) => isProof))(
+  '$file in a quick fault test',
+  { timeout: 300_000 },
+  async (program) => {
+    expect(await quickFailures(program)).toEqual(program.quick)
+  },
+)
 
 test.each(plantedPrograms)('$file has the same verdicts three times', { timeout: 3_600_000 }, async (program) => {
   const { file, options, all } = program
