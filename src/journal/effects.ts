@@ -2,7 +2,8 @@
 // app that has no journal.
 
 import type { SupportWorkspace, User, WriteOperationId } from '../client/index.ts'
-import { inner } from '../core/index.ts'
+import { inner, type Paginated } from '../core/index.ts'
+import { BadRequestError, UnprocessableError } from '../shared/errors/index.ts'
 import { redact } from '../shared/errors/redact.ts'
 import { type JsonObject, sortedJson } from '../shared/json.ts'
 import { plainText } from '../shared/plain-text.ts'
@@ -106,7 +107,7 @@ function created(list: ListName, { email, text, hasAuthor, hasNoTime, isUnique }
           !email || (item.user?.email === undefined ? undefined : lower(item.user.email) === lower(body[email])),
           !text || isSameText(Reflect.get(item, text), body[text]),
           !hasAuthor || isSame(item.user?.id, author),
-          hasNoTime || (typeof item.inserted_at === 'number' ? item.inserted_at >= since : undefined),
+          hasNoTime || isSince(item.inserted_at, since),
         )
       return search(workspace, list, path, judge, isUnique)
     },
@@ -176,6 +177,13 @@ function isSameText(html: unknown, expected: unknown): Verdict {
   return typeof html !== 'string' || text === '' ? undefined : plainText(html) === text
 }
 
+/** The latest time that is read as seconds since the epoch, in the year 5138. Milliseconds are larger. */
+const latestTime = 1e11
+
+function isSince(time: unknown, since: number): Verdict {
+  return typeof time === 'number' && time < latestTime ? time >= since : undefined
+}
+
 function lower(text: unknown): string {
   return String(text).toLowerCase()
 }
@@ -196,10 +204,25 @@ async function search(
   judge: (item: Item) => Verdict,
   isUnique = false,
 ): Promise<readonly Item[] | undefined> {
-  const pages = [{ limit: 100 }, { prefetch: false }] as const
-  const isNested = list === 'messages' || list === 'notes'
   const { conversation_id } = path as Path
-  const items = isNested ? workspace[list].list(conversation_id, ...pages) : workspace[list].list(...pages)
+  const searchPages = (query: { readonly limit?: number }) => {
+    const options = { prefetch: false }
+    const isNested = list === 'messages' || list === 'notes'
+    const items = isNested
+      ? workspace[list].list(conversation_id, query, options)
+      : workspace[list].list(query, options)
+    return searchIn(items, judge, isUnique)
+  }
+  try {
+    return await searchPages({ limit: 100 })
+  } catch (thrown) {
+    // The maximum of `limit` is not documented, so the service might reject 100.
+    if (thrown instanceof BadRequestError || thrown instanceof UnprocessableError) return searchPages({})
+    throw thrown
+  }
+}
+
+async function searchIn(items: Paginated<Item>, judge: (item: Item) => Verdict, isUnique: boolean) {
   const found: Item[] = []
   let isClear = true
   let count = 0

@@ -46,7 +46,11 @@ async function identify(workspace: SupportWorkspace) {
     })
   }
   const isKnown = Array.isArray(scopes) && scopes.length > 0
-  return { organization: organization.id, author: user?.id, scopes: isKnown ? scopes : undefined }
+  return {
+    organization: organization.id,
+    author: typeof user?.id === 'string' ? user.id : undefined,
+    scopes: isKnown ? scopes : undefined,
+  }
 }
 
 function unreadable(operation: string, required: readonly string[], granted: readonly string[]) {

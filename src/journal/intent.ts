@@ -6,7 +6,7 @@ import { type FindEffect, idOf } from './effects.ts'
 import { UnconfirmedWriteError } from './journal-errors.ts'
 import { type Stored, toStored, type WriteRecord } from './records.ts'
 import { watch } from './watch.ts'
-import { absent, describeWrite, type Shared, type Write } from './write.ts'
+import { describeWrite, type Shared, type Write } from './write.ts'
 
 type Send = (call: OutgoingCall) => Promise<Reply>
 
@@ -110,13 +110,15 @@ export class Intent {
   #checkUse({ record: { operation, path, place, input } }: Write, found: WriteRecord): void {
     const isApplied = found.state === 'applied'
     if (found.place !== place) {
-      const hint = 'Put the organization into the key, for example its id.'
+      const hint = 'Put the organization into the key, for example its id, or use a storage for each service.'
       throw this.#misused('is used by another organization or service', hint)
     }
     if (found.operation !== operation || found.path !== path) {
-      const where = found.operation === operation ? ' at another path' : ''
       const fate = isApplied ? 'was applied' : 'may have been applied'
-      throw this.#misused(`was another one before (${found.operation}${where}), which ${fate}`)
+      const before = `was another one before (${found.operation}`
+      if (found.operation !== operation) throw this.#misused(`${before}), which ${fate}`)
+      const hint = 'Ask `journal.get` for the key before you choose what to write to.'
+      throw this.#misused(`${before} at another path), which ${fate}`, hint)
     }
     if (isApplied && found.input !== input) {
       const hint = 'Keep the body of a key, or ask `journal.get` for the key before you make one.'
@@ -221,7 +223,7 @@ export class Intent {
     if (doubt === undefined) return false
     const { stored, problem, cause } = doubt
     const mayRepeat = write.call.operation.method === 'DELETE' || this.#options.resendIfAbsent === true
-    if (problem === absent && mayRepeat && !this.#hasResent) return true
+    if (problem === write.absent && mayRepeat && !this.#hasResent) return true
     const unconfirmed = toStored({ ...stored.record, state: 'unconfirmed' })
     const isKnown = stored.record.state === 'unconfirmed'
     if (!isKnown && !(await this.#shared.records.replace(this.#key, stored, unconfirmed))) return false

@@ -35,6 +35,8 @@ export interface Write {
   readonly sent: Omit<SentWrite, 'since' | 'author'>
   readonly record: Pick<WriteRecord, 'author' | 'place' | 'operation' | 'path' | 'input' | 'mark' | 'timeout'>
   readonly find: FindEffect | undefined
+  /** The problem if no effect is found. */
+  readonly absent: string
 }
 
 /** The effect of a write, or why it is unknown. */
@@ -46,7 +48,6 @@ export interface Finding {
 
 /** How much earlier than the write the service's time of its effect can be, in milliseconds. */
 const tolerance = 300_000
-export const absent = 'the service does not show it'
 
 /** Describes a call for its record. Asks the service for the organization and the author. */
 export async function describeWrite(
@@ -76,6 +77,11 @@ export async function describeWrite(
   return {
     call,
     find,
+    // An older item, for example a contact that was there before, is not the effect.
+    absent:
+      find === effect?.find && effect?.mark !== undefined
+        ? 'the service shows nothing like it that is as new as the write'
+        : 'the service does not show it',
     sent: { operation: operation.id, path: call.parameters, body },
     record: { author, place, operation: operation.id, path, input, mark, timeout: longest },
   }
@@ -88,7 +94,7 @@ export async function describeWrite(
  * @throws the error of a call with the remedy `reconnect`, or of the storage with the remedy `retry`
  */
 export async function lookFor(
-  { find, sent, call, record: { input } }: Write,
+  { find, absent, sent, call, record: { input } }: Write,
   key: string,
   { sentAt, mark, author, input: sentInput }: WriteRecord,
   shared: Shared,

@@ -190,7 +190,10 @@ describe('the effect of', () => {
       await once()
       expect(written()).toHaveLength(1)
     } else {
-      const problem = row.isHidden ? hidden : 'the service does not show it'
+      const missing = /\.(create|invite)$/.test(row.id)
+        ? 'shows nothing like it that is as new as the write'
+        : 'does not show it'
+      const problem = row.isHidden ? hidden : missing
       expect(await rejection(once())).toMatchObject({ message: expect.stringContaining(problem) })
       expect(written()).toEqual([])
     }
@@ -220,6 +223,31 @@ describe('the effect of', () => {
     expect(error).toMatchObject({ message: expect.stringContaining(hidden) })
     expect(written()).toHaveLength(1)
   })
+})
+
+test('a message whose time is in milliseconds tells nothing', async () => {
+  const { sandbox, start } = openWith({ drop: 'after-effect' })
+  const { reply } = start({
+    fetch: fetchOf(sandbox, async (response) => {
+      const text = (await response.text()).replaceAll(/("inserted_at":\d+)/g, '$1000')
+      return new Response(text, response)
+    }),
+  })
+  expect(await rejection(reply())).toMatchObject({ message: expect.stringContaining(hidden) })
+})
+
+test.each([
+  [400, undefined],
+  [422, undefined],
+  [500, { name: 'UnconfirmedWriteError', message: expect.stringContaining('looking for it failed') }],
+])('a message is looked for without `limit` after a status that rejects it, such as %i', async (status, error) => {
+  const { sandbox, start, sent } = openWith({ drop: 'after-effect' })
+  const { reply } = start({
+    fetch: fetchOf(sandbox, (response, url) => (url.includes('limit=100') ? new Response('{}', { status }) : response)),
+    maxRetries: 0,
+  })
+  const result = await reply().catch((thrown: Error) => thrown)
+  expect(result).toMatchObject(error ?? { id: sent()[0] })
 })
 
 test('fields that are read back in another order are the same', async () => {

@@ -10,7 +10,7 @@ export const unconfirmed = (problem: string) => ({
   name: 'UnconfirmedWriteError',
   message: expect.stringContaining(problem),
 })
-export const absent = unconfirmed('the service does not show it')
+export const absent = unconfirmed('the service shows nothing like it that is as new as the write')
 
 /** Lets time pass whenever nothing else happens, until the test ends. */
 export function skipWaits(): void {

@@ -158,7 +158,12 @@ describe('the key', () => {
 
   test.each<[string, Another, number, string]>([
     ['body once it was applied', anotherBody, 201, 'was applied, with another body or query. Keep the body'],
-    ['path once it was applied', anotherPath, 201, 'before (messages.create at another path), which was applied. Give'],
+    [
+      'path once it was applied',
+      anotherPath,
+      201,
+      'before (messages.create at another path), which was applied. Ask `journal.get`',
+    ],
     ['operation once it was applied', anotherOperation, 201, 'before (messages.create), which was applied. Give'],
     [
       'operation while it is unconfirmed',
@@ -207,7 +212,7 @@ describe('the key', () => {
       )
     await once(workspace)
     const message = expect.stringContaining(
-      'The write "contact:new@example.com" is used by another organization or service. Put the organization into the key, for example its id.',
+      'The write "contact:new@example.com" is used by another organization or service. Put the organization into the key, for example its id, or use a storage for each service.',
     )
     expect(await rejection(once(another))).toMatchObject({ name: 'InvalidArgumentError', message })
     expect(sandbox.state.writes).toEqual([])
@@ -226,6 +231,18 @@ describe('the key', () => {
     const replied = start({ fetch, validation: 'off' }).reply()
     await expect(replied).rejects.toThrow('The service does not tell the organization of the token.')
     expect(sent()).toEqual([])
+  })
+
+  test.each([null, 5, {}, [], true])('belongs to nobody if the id of the user is %j', async (id) => {
+    const { sandbox, start, sent } = open()
+    const fetch = fetchOf(sandbox, async (response, url) => {
+      if (!url.endsWith('/me')) return response
+      return Response.json({ ...((await response.json()) as object), user: { id } }, response)
+    })
+    const { journal, reply } = start({ fetch, validation: 'off' })
+    expect(await reply()).toMatchObject({ id: sent()[0] })
+    expect(await journal.list()).toHaveLength(1)
+    expect(await start().reply()).toEqual({ id: sent()[0] })
   })
 
   test('is free if the service does not say whose it is, which is asked once when it does', async () => {
@@ -439,7 +456,7 @@ describe('an unconfirmed write', () => {
     const { reply, conversation } = openWith({ status: 503 })
     const error = (await rejection(reply())) as UnconfirmedWriteError
     expect(error.message).toBe(
-      `messages.create of the key "reply" in the conversation ${conversation} may have been applied: the service does not show it. Check it, then call \`journal.resolve\` with "applied", or with "absent" if the process that sent it has ended.`,
+      `messages.create of the key "reply" in the conversation ${conversation} may have been applied: the service shows nothing like it that is as new as the write. Check it, then call \`journal.resolve\` with "applied", or with "absent" if the process that sent it has ended.`,
     )
     expect(error.text).toBe(JSON.stringify({ body_html }))
     expect(JSON.stringify(error)).not.toContain('On it')
