@@ -48,7 +48,7 @@ export function parseBaseUrl(baseUrl: unknown, allowInsecureHttp: boolean): URL 
     )
   }
   // An empty query or fragment keeps its `?` or `#` in `href`, and would swallow the path appended to it.
-  return new URL(url.origin + url.pathname.replace(/\/+$/, ''))
+  return new URL(url.origin + url.pathname.replace(/(?<!\/)\/+$/, ''))
 }
 
 /**

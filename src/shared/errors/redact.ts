@@ -9,10 +9,11 @@ export const placeholder = '[redacted]'
 const tokenLike = /swot_[\w.~+/=-]+|(?<=Bearer\s{1,9})(?=[a-z_.~+/-]*\d)[\w.~+/-]{16,}(?![\w.~+/-])(?!="[^"\s])=*/gi
 
 /**
- * Matches HTTP Basic credentials. Unlike the words in `Basic authentication`, base64 has a digit or a capital inside.
+ * Matches HTTP Basic credentials. Unlike the words in `Basic authentication`, base64 has a digit or a capital inside,
+ * and soon: a longer search would take quadratic time in `basic+basic+basic+`.
  */
 const basicCredentials =
-  /(?<=(?:[Bb]asic|BASIC)(?:[\s:=+"]|%20){1,9})(?=[\w+/%-]{8})[\w+/%-][a-z_+/%-]*[A-Z\d][\w+/%-]*=*/g
+  /(?<=(?:[Bb]asic|BASIC)(?:[\s:=+"]|%20){1,9})(?=[\w+/%-]{8})[\w+/%-][a-z_+/%-]{0,99}[A-Z\d][\w+/%-]*=*/g
 
 /** Matches characters that could forge a line of a log, or turn the direction of its text. */
 const lineBreaks = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu
