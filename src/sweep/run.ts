@@ -151,12 +151,13 @@ export function describeError(thrown: unknown): { name: string; text: string; re
   return { name: `a value of type ${typeof thrown}`, text: print(thrown), remedy: undefined }
 }
 
-/** Returns a value as `console.log` would print it, even if the value's custom inspect function throws. */
+/** Returns a value as `console.log` would print it, but whole, even if the value's custom inspect function throws. */
 export function print(value: unknown): string {
+  const options = { depth: 8, maxStringLength: null, maxArrayLength: null }
   try {
-    return inspect(value, { depth: 8 })
+    return inspect(value, options)
   } catch {
-    return inspect(value, { depth: 8, customInspect: false })
+    return inspect(value, { ...options, customInspect: false })
   }
 }
 

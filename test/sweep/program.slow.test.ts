@@ -61,7 +61,7 @@ test('waits take no time, also for a response that stalls', async () => {
 })
 
 test('a token in the output is leaked', async () => {
-  const print = `${addContact}; if (status !== 201) console.log('Failed with', token)`
+  const print = `${addContact}; if (status !== 201) console.log('x'.repeat(20_000), 'failed with', token)`
   const report = await sweepProgram(programOf(print), { only: ['unavailable@1'] })
   expect(failuresOf(report)).toEqual(['unavailable@1 lost', 'unavailable@1 leaked'])
 })
