@@ -81,11 +81,11 @@ export async function exchangeCode(
   const token = await processAuthorizationCodeResponse(server, client, response).catch((thrown: Error) => {
     // Copies only this property, because the error holds the token.
     const [field] = /access_token|token_type|scope/.exec(thrown.message) ?? ['token']
-    throw unusableResponse(status, `it has no valid \`${field}\``)
+    throw unusableResponse(status, `it has no valid \`${field}\``, 'fix')
   })
   const { access_token: accessToken, scope = scopes.defaultScope } = token
-  if (!isAccessToken(accessToken)) throw unusableResponse(status, 'it has no valid `access_token`')
-  if (token.token_type !== 'bearer') throw unusableResponse(status, 'its `token_type` is not Bearer')
+  if (!isAccessToken(accessToken)) throw unusableResponse(status, 'it has no valid `access_token`', 'fix')
+  if (token.token_type !== 'bearer') throw unusableResponse(status, 'its `token_type` is not Bearer', 'fix')
   return new AccessToken({
     accessToken,
     baseUrl,

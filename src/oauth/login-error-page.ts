@@ -1,4 +1,5 @@
 import { LoginError, type LoginErrorReason, type NetworkError, type TimeoutError } from '../shared/errors/index.ts'
+import { temporaryCodes } from '../shared/errors/login-error.ts'
 
 /** The errors of a login before `onConnected` is called. */
 export type LoginFailure = LoginError | NetworkError | TimeoutError
@@ -19,7 +20,7 @@ export function statusOf(failure: LoginFailure): number {
  */
 function hasServiceFailed(failure: LoginFailure): boolean {
   const code = failure instanceof LoginError ? failure.code : undefined
-  return code === 'server_error' || code === 'temporarily_unavailable'
+  return temporaryCodes.has(code ?? '')
 }
 
 /**

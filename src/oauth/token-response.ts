@@ -28,7 +28,10 @@ export function tokenFields(response: TokenResponse, secrets: readonly string[])
   const { status, text } = response
   if (status !== 200 && status !== 201) throw exchangeError(response, secrets)
   const body = parseObject(text)
-  if (body === undefined) throw unusableResponse(status, 'it is not a JSON object')
+  if (body === undefined) {
+    // A page comes from another server. Any other text might have been cut off once.
+    throw unusableResponse(status, 'it is not a JSON object', text.trimStart().startsWith('<') ? 'fix' : undefined)
+  }
   // Some services send errors with status 200.
   if (!('access_token' in body)) throw exchangeError(response, secrets)
   const { access_token, token_type, scope } = body
@@ -38,10 +41,11 @@ export function tokenFields(response: TokenResponse, secrets: readonly string[])
 }
 
 /** Creates the error for a response that lacks a token and an error code. `problem` completes its sentence. */
-export function unusableResponse(status: number, problem: string): LoginError {
+export function unusableResponse(status: number, problem: string, remedy?: 'fix'): LoginError {
   return new LoginError(`The response of the token endpoint cannot be used: ${problem}.`, {
     reason: 'exchange_failed',
     status,
+    ...(remedy && { remedy }),
     hint: 'Check that `baseUrl` is the URL of the service, then start the login again.',
   })
 }

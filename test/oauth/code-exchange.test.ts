@@ -130,29 +130,29 @@ describe('accepts a token response with', () => {
 
 describe('rejects a token response with', () => {
   const good = { access_token: accessToken, token_type: 'Bearer', scope: 'a:read' }
-  test.each([
-    ['no access token', { ...good, access_token: undefined }],
-    ['an empty access token', { ...good, access_token: '' }],
-    ['a number as access token', { ...good, access_token: 7 }],
-    ['null as access token', { ...good, access_token: null }],
-    ['a line break in the access token', { ...good, access_token: 'swot_a\r\nx-evil: 1' }],
-    ['a space in the access token', { ...good, access_token: 'swot_a b' }],
-    ['an access token that is not ASCII', { ...good, access_token: 'swot_é' }],
-    ['an object without text as access token', { ...good, access_token: { toString: 1 } }],
-    ['no token type', { ...good, token_type: undefined }],
-    ['another token type', { ...good, token_type: 'DPoP' }],
-    ['a scope that is a list of numbers', { ...good, scope: [7] }],
-    ['a scope that is a list with a number in it', { ...good, scope: ['a:read', 7] }],
-    ['a scope that is an object', { ...good, scope: { read: true } }],
-    ['an array', [good]],
-    ['null', null],
-    ['HTML', '<!doctype html><title>Welcome</title>'],
-    ['nothing', ''],
-    ['truncated JSON', JSON.stringify(good).slice(0, -5)],
-  ])('%s', async (_title, body) => {
+  test.each<[Remedy, string, unknown]>([
+    ['reconnect', 'no access token', { ...good, access_token: undefined }],
+    ['fix', 'an empty access token', { ...good, access_token: '' }],
+    ['fix', 'a number as access token', { ...good, access_token: 7 }],
+    ['fix', 'null as access token', { ...good, access_token: null }],
+    ['fix', 'a line break in the access token', { ...good, access_token: 'swot_a\r\nx-evil: 1' }],
+    ['fix', 'a space in the access token', { ...good, access_token: 'swot_a b' }],
+    ['fix', 'an access token that is not ASCII', { ...good, access_token: 'swot_é' }],
+    ['fix', 'an object without text as access token', { ...good, access_token: { toString: 1 } }],
+    ['fix', 'no token type', { ...good, token_type: undefined }],
+    ['fix', 'another token type', { ...good, token_type: 'DPoP' }],
+    ['fix', 'a scope that is a list of numbers', { ...good, scope: [7] }],
+    ['fix', 'a scope that is a list with a number in it', { ...good, scope: ['a:read', 7] }],
+    ['fix', 'a scope that is an object', { ...good, scope: { read: true } }],
+    ['reconnect', 'an array', [good]],
+    ['reconnect', 'null', null],
+    ['fix', 'HTML', '<!doctype html><title>Welcome</title>'],
+    ['reconnect', 'nothing', ''],
+    ['reconnect', 'truncated JSON', JSON.stringify(good).slice(0, -5)],
+  ])('the remedy %s: %s', async (remedy, _title, body) => {
     endpoint.respond = jsonResponse(body)
     const error = await loginError(finish(), 'exchange_failed')
-    expect(error.status).toBe(200)
+    expect(error).toMatchObject({ status: 200, remedy })
     expect(endpoint.requests).toHaveLength(1)
   })
 
@@ -205,6 +205,8 @@ describe('an error of the token endpoint', () => {
     ['exchange_failed', 'fix', '404', 404, ''],
     ['exchange_failed', 'reconnect', 'HTML with 502', 502, '<html>Bad gateway</html>'],
     ['exchange_failed', 'reconnect', 'JSON with 500', 500, { error: 'server_error' }],
+    ['exchange_failed', 'reconnect', 'a busy service', 400, { error: 'temporarily_unavailable' }],
+    ['exchange_failed', 'reconnect', 'a service that is down', 400, { error: 'server_error' }],
     ['exchange_failed', 'reconnect', '429', 429, { error: 'slow_down' }],
     ['exchange_failed', 'reconnect', '408', 408, ''],
     ['exchange_failed', 'reconnect', '204', 204, ''],

@@ -68,7 +68,8 @@ export class LoginError extends SupportWorkspaceError {
   readonly status: number | undefined
 
   constructor(message: string, details: LoginErrorDetails) {
-    super(message, { ...details, remedy: isMisconfiguration(details) ? 'fix' : 'reconnect' })
+    const { remedy = isMisconfiguration(details) ? 'fix' : 'reconnect' } = details
+    super(message, { ...details, remedy })
     this.reason = details.reason
     this.code = details.code
     this.description = details.description
@@ -79,6 +80,7 @@ export class LoginError extends SupportWorkspaceError {
 /** Whether another login would fail in the same way. */
 function isMisconfiguration({ reason, code = '', status = 0 }: LoginErrorDetails): boolean {
   if (reason === 'authorization_failed') return rejectedRequests.has(code)
+  if (temporaryCodes.has(code)) return false
   if (reason === 'exchange_failed') return status >= 300 && status < 500 && status !== 408 && status !== 429
   return misconfigured.has(reason)
 }
@@ -88,6 +90,9 @@ const misconfigured: ReadonlySet<LoginErrorReason> = new Set([
   'issuer_mismatch',
   'redirect_uri_mismatch',
 ])
+
+/** The codes of a service that is down or busy (RFC 6749, section 4.1.2.1). */
+export const temporaryCodes: ReadonlySet<string> = new Set(['server_error', 'temporarily_unavailable'])
 
 /** The codes that reject the request itself (RFC 6749, section 4.1.2.1). */
 export const rejectedRequests: ReadonlySet<string> = new Set([
