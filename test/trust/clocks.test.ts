@@ -204,17 +204,27 @@ describe('totalTimeout', () => {
     expect(await settled(result)).toHaveLength(3)
   })
 
-  test('applies to an onInvalidToken that never settles, and the call rejects with the 401', async () => {
-    const accessToken = { getAccessToken: () => 'swot_x', onInvalidToken: neverSettles }
-    const client = makeClient({ fetch: scripted(refusal(401, 'invalid_token')), accessToken, totalTimeout: 1_000 })
-    const result = rejection(client.me())
-    await vi.advanceTimersByTimeAsync(1_000)
-    expect(await settled(result)).toMatchObject({ name: 'AuthenticationError', status: 401 })
-  })
+  test.each([
+    ['timeout', 'onInvalidToken took too long'],
+    ['totalTimeout', 'The total timeout has expired.'],
+  ])(
+    '%s applies to an onInvalidToken that never settles, and the call rejects with the 401',
+    async (limit, message) => {
+      const accessToken = { getAccessToken: () => 'swot_x', onInvalidToken: neverSettles }
+      const client = makeClient({ fetch: scripted(refusal(401, 'invalid_token')), accessToken, [limit]: 1_000 })
+      const result = rejection(client.me())
+      await vi.advanceTimersByTimeAsync(1_000)
+      expect(await settled(result)).toMatchObject({ name: 'AuthenticationError', status: 401, cause: { message } })
+    },
+  )
 
   test('can exceed the longest timer', async () => {
-    const client = makeClient({ fetch: scripted(json({ id: 1 })), timeout: 1e12, totalTimeout: 1e12 })
-    expect(await settled(client.me())).toEqual({ id: 1 })
+    const response = Promise.withResolvers<Response>()
+    const client = makeClient({ fetch: scripted(() => response.promise), timeout: 1e12, totalTimeout: 1e12 })
+    const result = client.me()
+    await vi.advanceTimersByTimeAsync(1_000)
+    response.resolve(json({ id: 1 }))
+    expect(await settled(result)).toEqual({ id: 1 })
   })
 })
 
