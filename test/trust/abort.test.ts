@@ -1,4 +1,10 @@
-import { defineOperation, type FetchResponse, type Middleware } from 'support-workspace-sdk'
+import {
+  type CallOptions,
+  defineOperation,
+  type FetchResponse,
+  type Middleware,
+  type SupportWorkspace,
+} from 'support-workspace-sdk'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { json, makeClient, neverSettles, page, refusal, rejection, scripted } from '../helpers/client.ts'
 import { countingSignal } from '../helpers/counting-signal.ts'
@@ -7,7 +13,11 @@ import { turns } from '../helpers/turns.ts'
 
 type Options = Parameters<typeof makeClient>[0]
 
-const stages: [string, () => Options][] = [
+const endless = { '~standard': { version: 1, vendor: 'x', validate: neverSettles } } as const
+const checked = defineOperation({ id: 'x', method: 'POST', path: '/x', body: endless })
+
+const stages: [string, () => Options, ((client: SupportWorkspace, options: CallOptions) => PromiseLike<unknown>)?][] = [
+  ['a schema', () => ({}), (client, options) => client.call(checked, { body: {} as never }, options)],
   ['the request', () => ({ fetch: scripted(neverSettles) })],
   ['the body', () => ({ fetch: scripted(() => new Response(new ReadableStream())) })],
   ['the body of an error', () => ({ fetch: scripted(() => new Response(new ReadableStream(), { status: 500 })) })],
@@ -24,9 +34,10 @@ const stages: [string, () => Options][] = [
 ]
 
 describe('an abort', () => {
-  test.each(stages)("during %s rejects at once with the caller's reason and leaves no listener", async (_, options) => {
+  test.each(stages)("during %s rejects at once with the caller's reason and leaves no listener", async (...stage) => {
+    const [, options, call = (client, callOptions) => client.me(callOptions)] = stage
     const counting = countingSignal()
-    const result = rejection(makeClient(options()).me({ signal: counting.signal }))
+    const result = rejection(call(makeClient(options()), { signal: counting.signal }))
     await turns(20)
     expect(counting.listeners).toBe(1)
     const reason = Object.freeze({ why: 'the person left' })

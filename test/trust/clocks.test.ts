@@ -166,6 +166,17 @@ describe('totalTimeout', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
+  test('aborts a call whose schema never settles', async () => {
+    const body = { '~standard': { version: 1, vendor: 'test', validate: neverSettles } } as const
+    const operation = { id: 'x', method: 'POST', path: '/x', body } as const
+    const result = rejection(makeClient({ totalTimeout: 1_000 }).call(operation, { body: {} as never }))
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(await settled(result)).toMatchObject({
+      ...{ name: 'TimeoutError', limit: 'total', timeout: 1_000, outcome: 'not-sent' },
+      hint: hintFor(false),
+    })
+  })
+
   test('spans all attempts of a call', async () => {
     const fetch = scripted(neverSettles)
     const client = makeClient({ fetch, timeout: 1_000, totalTimeout: 2_500, maxRetries: 10 })
