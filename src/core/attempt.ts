@@ -89,7 +89,6 @@ export async function ask<Value, Result>(
 ): Promise<Result> {
   const { clock, call } = record
   try {
-    clock.throwIfOver()
     const value = run()
     if (!isPromise(value)) return use(value as Value)
     const expired = () => timeoutError(record, { limit: 'attempt', isSent: false })

@@ -12,8 +12,10 @@ export class CallClock {
   #step = new AbortController()
   /** Aborts the wait for a retry, which outlives the timeout of an attempt. */
   #wait: AbortController | undefined
-  #interrupt: ((reason: unknown) => void) | undefined
-  #end: { readonly reason: unknown; readonly isLate: boolean } | undefined
+  /** Rejects the step under way. */
+  #interrupt: (reason: unknown) => void = () => {}
+  /** Why the call ended early: `reason` is the caller's, or an error if its time is over. */
+  end: { readonly reason: unknown; readonly isLate: boolean } | undefined
 
   /** @param deadline when the time of the call is over, in milliseconds of `performance.now()` */
   constructor(caller: AbortSignal | undefined, deadline: number) {
@@ -25,25 +27,19 @@ export class CallClock {
 
   /** Aborts when the call ends early, or the step under way takes too long. */
   get signal(): AbortSignal {
-    if (this.#step.signal.aborted && this.#end === undefined) this.#step = new AbortController()
     return this.#step.signal
   }
 
   /** Aborts when the call ends early. */
   get waitSignal(): AbortSignal {
     this.#wait ??= new AbortController()
-    if (this.#end !== undefined) this.#wait.abort(this.#end.reason)
+    if (this.end !== undefined) this.#wait.abort(this.end.reason)
     return this.#wait.signal
-  }
-
-  /** Why the call ended early: `reason` is the caller's, or an error if its time is over. */
-  get end(): { readonly reason: unknown; readonly isLate: boolean } | undefined {
-    return this.#end
   }
 
   /** Whether something was thrown because the call ended early. */
   isEnd(thrown: unknown): boolean {
-    return this.#end !== undefined && thrown === this.#end.reason
+    return this.end !== undefined && thrown === this.end.reason
   }
 
   /** Time left of the total timeout, in milliseconds. */
@@ -53,8 +49,8 @@ export class CallClock {
 
   /** Throws if the call is over. Synchronous work can outrun the timer. */
   throwIfOver(): void {
-    if (this.#end === undefined && this.remaining <= 0) this.#expire()
-    if (this.#end !== undefined) throw this.#end.reason
+    if (this.remaining <= 0) this.#expire()
+    if (this.end !== undefined) throw this.end.reason
   }
 
   /**
@@ -63,32 +59,34 @@ export class CallClock {
    * @param limit in milliseconds
    * @param createError creates the error for a step that reaches the limit
    */
-  run<Value>(step: PromiseLike<Value>, limit = Number.POSITIVE_INFINITY, createError?: () => unknown): Promise<Value> {
-    return new Promise((resolve, reject) => {
-      let timer: ReturnType<typeof setTimeout> | undefined
-      const settle = <Result>(report: (result: Result) => void) => {
-        return (result: Result) => {
-          clearTimeout(timer)
-          if (this.#interrupt === interrupt) this.#interrupt = undefined
-          report(result)
-        }
-      }
-      const interrupt = settle(reject)
-      this.#interrupt = interrupt
-      step.then(settle(resolve), interrupt)
-      if (this.#end !== undefined) return interrupt(this.#end.reason)
-      const { remaining } = this
-      const delay = Math.ceil(Math.max(0, Math.min(limit, remaining)))
-      // A limit that is longer than a timer can be is no limit.
-      if (delay > longestTimer) return
-      timer = setTimeout(() => (remaining <= limit ? this.#expire() : this.interrupt(createError?.())), delay)
-    })
+  async run<Value>(
+    step: PromiseLike<Value>,
+    limit = Number.POSITIVE_INFINITY,
+    createError: () => unknown = () => undefined,
+  ): Promise<Value> {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    try {
+      return await new Promise<Value>((resolve, reject) => {
+        this.#interrupt = reject
+        step.then(resolve, reject)
+        if (this.end !== undefined) return reject(this.end.reason)
+        const { remaining } = this
+        const delay = Math.ceil(Math.max(0, Math.min(limit, remaining)))
+        // A limit that is longer than a timer can be is no limit.
+        if (delay > longestTimer) return
+        timer = setTimeout(() => (remaining <= limit ? this.#expire() : this.interrupt(createError())), delay)
+      })
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   /** Rejects the step under way, and aborts its signal. The call goes on. */
   interrupt(error: unknown): void {
-    this.#step.abort(new DOMException('The step took too long.', 'TimeoutError'))
-    this.#interrupt?.(error)
+    const step = this.#step
+    this.#step = new AbortController()
+    step.abort(new DOMException('The step took too long.', 'TimeoutError'))
+    this.#interrupt(error)
   }
 
   /** Stops following the caller's signal. */
@@ -96,18 +94,18 @@ export class CallClock {
     this.#caller?.removeEventListener('abort', this.#onAbort)
   }
 
-  readonly #onAbort = () => this.#endWith(this.#caller?.reason, false)
+  readonly #onAbort = () => this.#endWith((this.#caller as AbortSignal).reason, false)
 
   #expire(): void {
     this.#endWith(new DOMException('The total timeout has expired.', 'TimeoutError'), true)
   }
 
   #endWith(reason: unknown, isLate: boolean): void {
-    if (this.#end !== undefined) return
-    this.#end = { reason, isLate }
+    if (this.end !== undefined) return
+    this.end = { reason, isLate }
     this.#step.abort(reason)
     this.#wait?.abort(reason)
-    this.#interrupt?.(reason)
+    this.#interrupt(reason)
   }
 }
 

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '../shared/errors/index.ts'
 import { Call } from './call.ts'
-import { CallClock, isPromise } from './call-clock.ts'
+import { isPromise } from './call-clock.ts'
 import { notLoadedError, timeoutError } from './call-errors.ts'
 import { CallRecord } from './call-record.ts'
 import { type CapturedCall, captureCall, type PreparedCall, readCallOptions } from './input.ts'
@@ -84,14 +84,15 @@ function planList(
 async function prepare(call: CapturedCall, { settings }: Core): Promise<PreparedCall> {
   const prepared = prepareCall(call, settings.warn)
   if (!isPromise(prepared)) return prepared
-  const clock = new CallClock(call.signal as AbortSignal | undefined, performance.now() + call.totalTimeout)
+  const record = new CallRecord({ ...call, body: undefined }, settings)
+  const { clock } = record
   try {
     return await clock.run(prepared)
   } catch (thrown) {
-    if (thrown instanceof InvalidArgumentError || (clock.end !== undefined && !clock.end.isLate)) throw thrown
-    const record = new CallRecord({ ...call, body: undefined }, settings)
     // If a schema of the caller throws, the call rejects with an `InvalidArgumentError`.
-    throw clock.end ? timeoutError(record, { limit: 'total', isSent: false }) : notLoadedError(record, thrown)
+    if (thrown instanceof InvalidArgumentError) throw thrown
+    if (clock.end === undefined) throw notLoadedError(record, thrown)
+    throw clock.end.isLate ? timeoutError(record, { limit: 'total', isSent: false }) : thrown
   } finally {
     clock.stop()
   }

@@ -25,8 +25,8 @@ export interface Failure {
   readonly retryAfter: number | undefined
   /** Delay before a retry, in milliseconds. */
   readonly delay: number
-  /** Whether the failure uses up a retry. A 429 can also mean that the call only has to wait. */
-  countsAsRetry: boolean
+  /** Whether a 429 uses up a retry. It can also mean that the call only has to wait. */
+  countsAsRetry?: boolean
 }
 
 /** A call under way, with what its layers share: its clock, attempts, secrets and last failure. Emits its events. */
@@ -101,7 +101,7 @@ export class CallRecord {
   }
 
   startCall(): void {
-    this.#emit('onOperationStart', () => ({}))
+    this.#emit('onOperationStart')
   }
 
   /** Starts an attempt, immediately before its request leaves. */
@@ -112,38 +112,43 @@ export class CallRecord {
     return attempt
   }
 
-  /** @param failed absent if the attempt succeeded */
-  endAttempt({ startedAt, time }: AttemptUnderWay, head: ResponseHead | undefined, failed?: Failed): void {
+  /**
+   * Ends an attempt. Returns its duration in milliseconds.
+   *
+   * @param failed absent if the attempt succeeded
+   */
+  endAttempt({ time }: AttemptUnderWay, head: ResponseHead | undefined, failed?: Failed): number {
     const duration = Math.round(performance.now() - time)
-    const status = head?.status
-    const error = failed && this.#nameOf(failed)
     this.#head = head
-    if (this.attempts.length === listedAttempts) this.attempts.splice(1, 1)
-    this.attempts.push({
-      startedAt,
+    this.#emit('onAttemptEnd', () => ({
+      attempt: this.sent,
       duration,
-      ...(status !== undefined && { status }),
-      ...(error !== undefined && { error }),
-    })
-    this.#emit('onAttemptEnd', () => ({ attempt: this.sent, duration, status, requestId: head?.requestId, error }))
+      status: head?.status,
+      requestId: head?.requestId,
+      error: failed && this.#nameOf(failed),
+    }))
+    return duration
   }
 
   /** Ends an attempt that has failed. Returns the error. */
   fail(attempt: AttemptUnderWay, error: RequestError, head: ResponseHead | undefined): RequestError {
     this.#worst = this.outcomeAfter(error.outcome)
-    this.endAttempt(attempt, head, { error })
+    const duration = this.endAttempt(attempt, head, { error })
+    if (this.attempts.length === listedAttempts) this.attempts.splice(1, 1)
+    const { startedAt } = attempt
+    this.attempts.push({ startedAt, duration, ...(head && { status: head.status }), error: error.name })
     const retryAfter = head && retryAfterOf(head)
     const delay = delayBefore(this.sent, retryAfter, { isLimited: head?.status === 429 })
-    this.failure = { error, head, retryAfter, delay, countsAsRetry: true }
+    this.failure = { error, head, retryAfter, delay }
     return error
   }
 
   /** Announces that the last request is sent again after a delay in milliseconds. */
   retryAfter(wait: number): void {
-    const last = this.attempts.at(-1) as Attempt
-    this.attempts[this.attempts.length - 1] = { ...last, wait }
+    this.attempts.push({ ...(this.attempts.pop() as Attempt), wait })
+    const { head, error } = this.failure as Failure
     // A body that is cut off comes with the status of a success.
-    const reason = last.status !== undefined && last.status >= 400 ? last.status : (last.error ?? '')
+    const reason = head?.isRefusal ? head.status : error.name
     this.#emit('onRetry', () => ({ attempt: this.sent, wait, reason }))
   }
 
@@ -176,7 +181,7 @@ export class CallRecord {
     return this.call.signal?.aborted ? 'AbortError' : 'Error'
   }
 
-  #emit<Name extends keyof Hooks>(name: Name, describe: () => Omit<EventOf<Name>, keyof OperationEvent>): void {
+  #emit<Name extends keyof Hooks>(name: Name, describe?: () => Omit<EventOf<Name>, keyof OperationEvent>): void {
     const { hooks, actor, baseUrl, context } = this.settings
     if (hooks === undefined) return
     const { operation, page } = this.call
@@ -184,7 +189,7 @@ export class CallRecord {
     emit(hooks, name, () => {
       const urlTemplate = baseUrl.href.replace(/\/$/, '') + path
       const event = { callId: this.#id, operation: id, method, urlTemplate, actor, page, context }
-      return { ...event, ...describe() } as unknown as EventOf<Name>
+      return { ...event, ...describe?.() } as unknown as EventOf<Name>
     })
   }
 }

@@ -92,8 +92,9 @@ function parse(text: string, { call, secrets }: CallRecord): Unwrapped {
     return unwrap(body, envelope)
   } catch (thrown) {
     const { code } = readErrorBody(text)
-    if (!(thrown instanceof UnusableResponse) || code === undefined) throw thrown
-    throw new UnusableResponse(thrown.reason, `${thrown.message}, but an error ${redact(code, secrets)}`)
+    if (code === undefined) throw thrown
+    const { reason, message } = thrown as UnusableResponse
+    throw new UnusableResponse(reason, `${message}, but an error ${redact(code, secrets)}`)
   }
 }
 

@@ -57,7 +57,7 @@ export interface CallHistory {
   /** The first request of a POST or PATCH that might have had an effect. It is never sent again. */
   first: Promise<Reply> | undefined
   /** The whole call, including all requests that a journal sends. */
-  readonly whole: { isSent: boolean; isOver: boolean }
+  readonly whole: { isSent?: boolean; isOver?: boolean }
 }
 
 /** Where a journal puts its guard into the call that it passes on. The same in every copy of this package. */

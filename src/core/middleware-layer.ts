@@ -19,12 +19,17 @@ import type { Middleware, OutgoingCall } from './middleware.ts'
 import type { Operation } from './operation.ts'
 import type { ClientSettings } from './settings.ts'
 
+/** A call that passes through middleware. */
+interface TrackedCall extends PreparedCall {
+  readonly history: CallHistory
+}
+
 /** Returns a function that sends calls through the middleware of a client. */
-export function aroundCall(settings: ClientSettings, innermost: Next<PreparedCall>): Next<PreparedCall> {
+export function aroundCall(settings: ClientSettings, innermost: Next<TrackedCall>): Next<PreparedCall> {
   const layers = settings.middleware.map((middleware) => asLayer(middleware, settings))
   const send = compose(layers, innermost)
   return async (call) => {
-    const history: CallHistory = { outcome: 'not-sent', first: undefined, whole: { isSent: false, isOver: false } }
+    const history: CallHistory = { outcome: 'not-sent', first: undefined, whole: {} }
     try {
       return await send({ ...call, history })
     } finally {
@@ -38,12 +43,11 @@ export function aroundCall(settings: ClientSettings, innermost: Next<PreparedCal
  * the first one, also while the first one is under way. Only if the first one had no effect, the further call is sent.
  * After the end of the call, requests are rejected.
  */
-export function sendingOnce(send: Next<PreparedCall>): Next<PreparedCall> {
+export function sendingOnce(send: Next<PreparedCall>): Next<TrackedCall> {
   return (call) => {
     const { history, operation } = call
-    if (history === undefined) return send(call)
     if (history.first !== undefined) return history.first
-    if (history.whole.isOver) throw misuse(operation, 'called `next` after the call had ended', false)
+    if (history.whole.isOver) throw misuse(operation, 'called `next` after the call had ended')
     history.whole.isSent = true
     const sending = send(call)
     if (operation.method === 'GET' || operation.method === 'DELETE') return sending
@@ -56,13 +60,13 @@ export function sendingOnce(send: Next<PreparedCall>): Next<PreparedCall> {
 }
 
 /** Makes a layer of a middleware. */
-function asLayer(middleware: Middleware, settings: ClientSettings): Layer<PreparedCall> {
+function asLayer(middleware: Middleware, settings: ClientSettings): Layer<TrackedCall> {
   return async (call, send) => {
     throwIfAborted(call.signal)
     const shown = show(call, settings)
     const original = { ...shown }
     const text = JSON.stringify(shown.body)
-    let history = call.history as CallHistory
+    let { history } = call
     const next = async (changed: OutgoingCall) => {
       const guard = checkCall(changed, original)
       // A journal checks whether the write was applied before it sends the write again.
@@ -81,7 +85,7 @@ function isReply(reply: unknown, { envelope }: Operation): reply is Reply {
   return envelope !== 'list' || (Array.isArray(reply.data) && isObject(reply.cursors))
 }
 
-function misuse({ id, method }: Operation, problem: string, isSent: boolean): RequestError {
+function misuse({ id, method }: Operation, problem: string, isSent = false): RequestError {
   const outcome = !isSent ? 'not-sent' : method === 'GET' ? 'no-effect' : 'unknown'
   return new RequestError(`${withoutSecrets(id)}: a middleware ${problem}.`, {
     operation: withoutSecrets(id),
@@ -91,7 +95,7 @@ function misuse({ id, method }: Operation, problem: string, isSent: boolean): Re
   })
 }
 
-function show(call: PreparedCall, { baseUrl, fresh, context }: ClientSettings): OutgoingCall {
+function show(call: TrackedCall, { baseUrl, fresh, context }: ClientSettings): OutgoingCall {
   const { operation, path, parameters, query, body, headers, signal, page, timeout, totalTimeout } = call
   const shown = {
     // The same object serves every client.
@@ -100,7 +104,8 @@ function show(call: PreparedCall, { baseUrl, fresh, context }: ClientSettings): 
     parameters,
     query: { ...query },
     body: body === undefined ? undefined : JSON.parse(body),
-    headers: typeof headers === 'function' ? {} : { ...headers },
+    // A function has no properties to show.
+    headers: { ...headers },
     signal,
     baseUrl: baseUrl.href.replace(/\/$/, ''),
     page,
@@ -109,7 +114,7 @@ function show(call: PreparedCall, { baseUrl, fresh, context }: ClientSettings): 
     fresh,
     context,
   }
-  return Object.defineProperty(shown, wholeKey, { value: call.history?.whole })
+  return Object.defineProperty(shown, wholeKey, { value: call.history.whole })
 }
 
 const changeable = ['query', 'body', 'headers', 'signal']

@@ -41,7 +41,7 @@ export function trace(thrown: unknown, operation?: string): unknown {
   nameOperation(thrown, operation)
   const place: { readonly stack?: unknown } = {}
   ;(Error as CapturingError).captureStackTrace?.(place, trace)
-  const frames = linesOf(place).filter((line) => /^ +at /.test(line))
+  const frames = framesOf(place)
   if (frames.length > 0) Reflect.set(thrown, 'stack', [`${thrown.name}: ${thrown.message}`, ...frames].join('\n'))
   return thrown
 }
@@ -52,10 +52,11 @@ export function nameOperation(thrown: unknown, operation: unknown): void {
   Reflect.set(thrown, 'message', `${withoutSecrets(operation)}: ${thrown.message}`)
 }
 
-/** The caller can have replaced the function that formats stacks. */
-function linesOf(place: { readonly stack?: unknown }): string[] {
+/** Returns no frames if the engine has another format, or if the caller has replaced the function that formats stacks. */
+function framesOf(place: { readonly stack?: unknown }): string[] {
   try {
-    return typeof place.stack === 'string' ? place.stack.split('\n') : []
+    const lines = String(place.stack).split('\n')
+    return lines.filter((line) => line.trimStart().startsWith('at '))
   } catch {
     return []
   }

@@ -111,6 +111,9 @@ describe('onInvalidToken', () => {
     const error = await rejection(makeClient({ fetch, accessToken: tokenSource(onInvalidToken) }).me())
     expect(error).toBeInstanceOf(AuthenticationError)
     expect(error).toMatchObject({ outcome: 'refused', cause: { message: 'no storage for [redacted]' } })
+    // Like the cause of any error.
+    const attributes = { configurable: true, enumerable: false, writable: true }
+    expect(Object.getOwnPropertyDescriptor(error, 'cause')).toMatchObject(attributes)
     expect(fetch.requests).toHaveLength(1)
   })
 })

@@ -222,6 +222,11 @@ test('the cursor of a page is redacted in an error that quotes it', async () => 
   expect(error).toMatchObject({ description: 'No page at [redacted]' })
 })
 
+test('the word undefined stays in the error of a list that has no cursor', async () => {
+  const error = await rejection(makeClient({ fetch: scripted(refusal(400, 'undefined_field')) }).contacts.list())
+  expect(error).toMatchObject({ code: 'undefined_field' })
+})
+
 test('an insufficient_scope error has empty lists when neither the scopes nor the operation are known', async () => {
   const error = await rejection(
     makeClient({ fetch: scripted(refusal(403, 'insufficient_scope')) }).request('GET', '/x'),

@@ -135,14 +135,22 @@ describe('hooks', () => {
     expect(ids('onOperationEnd').sort()).toEqual(ids('onOperationStart').sort())
   })
 
+  const invalidError = new InvalidArgumentError('x', 'No.', 'Fix it.')
   const vaultError = Object.assign(new Error('shut'), { name: 'VaultError' })
   test.each([
     ['the caller aborts', 'AbortError', 1, (signal: AbortSignal) => ({ signal, fetch: neverSettles })],
     ['the caller aborts with text', 'AbortError', 1, () => ({ signal: abortedLater('enough'), fetch: neverSettles })],
+    [
+      'the caller aborts with the error of another call',
+      'InvalidArgumentError',
+      1,
+      () => ({ signal: abortedLater(invalidError), fetch: neverSettles }),
+    ],
     ['the caller aborted before the call', 'AbortError', 0, () => ({ signal: AbortSignal.abort() })],
     ['the token provider rejects', 'VaultError', 0, () => ({ accessToken: () => Promise.reject(vaultError) })],
     ['the token provider rejects with undefined', 'Error', 0, () => ({ accessToken: () => Promise.reject(undefined) })],
-  ] as const)('report an end for each start when %s', async (_, error, attempts, options) => {
+    ['the token is invalid', 'InvalidArgumentError', 0, () => ({ accessToken: () => '' }), 'not-sent'],
+  ] as const)('report an end for each start when %s', async (_, error, attempts, options, outcome = undefined) => {
     const { hooks, of, order } = recordEvents()
     const controller = new AbortController()
     const { signal, ...clientOptions } = { signal: undefined, ...options(controller.signal) }
@@ -154,7 +162,7 @@ describe('hooks', () => {
     expect(order().filter((name) => name === 'onAttemptStart')).toHaveLength(attempts)
     expect(of('onAttemptEnd')).toEqual(Array.from({ length: attempts }, () => expect.objectContaining({ error })))
     expect(of('onOperationStart')).toHaveLength(1)
-    expect(of('onOperationEnd')).toEqual([expect.objectContaining({ error, attempts })])
+    expect(of('onOperationEnd')).toEqual([expect.objectContaining({ error, attempts, outcome })])
   })
 
   test.each<[string, number, (signal: AbortSignal | undefined) => Promise<Response>]>([

@@ -8,7 +8,7 @@ import {
   SupportWorkspace,
 } from 'support-workspace-sdk'
 import { WriteJournal } from 'support-workspace-sdk/journal'
-import { createSandbox } from 'support-workspace-sdk/sandbox'
+import { createSandbox, type FaultRule } from 'support-workspace-sdk/sandbox'
 import { memoryStorage } from 'support-workspace-sdk/storage'
 import { describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
@@ -24,8 +24,10 @@ import {
   token,
 } from '../helpers/client.ts'
 import { fakeClock, jitter } from '../helpers/clock.ts'
+import { thrower } from '../helpers/failing-callbacks.ts'
 import { printedForms } from '../helpers/printed-forms.ts'
 
+const { rawJSON: rawJson } = JSON as unknown as { rawJSON(text: string): object }
 const contact = { email: 'ada@example.com' }
 const created = () => json({ data: { id: 'c' } }, 201)
 
@@ -154,11 +156,10 @@ describe('middleware', () => {
       return next(call)
     }
     const client = makeClient({ fetch, middleware })
-    const big = { toJSON: () => ({ email: 'a@b.c', big: 1e21 }) }
-    await client.request('POST', '/x', { body: big })
+    await client.request('POST', '/x', { body: { big: rawJson('12345678901234567890') } })
     await client.request('POST', '/x', { body: { big: 1 } }, { headers: { 'x-change': '1' } })
     expect(await Promise.all(fetch.requests.map((request) => request.text()))).toEqual([
-      '{"email":"a@b.c","big":1e+21}',
+      '{"big":12345678901234567890}',
       '{"big":1,"name":"Ada"}',
     ])
   })
@@ -249,6 +250,30 @@ describe('middleware that repeats a call', () => {
     const client = makeClient({ fetch, middleware: twice, maxRetries: 0 })
     expect(await rejection(client.request(method, '/x'))).toMatchObject(expected)
     expect(fetch.requests).toHaveLength(count)
+  })
+
+  test.each(['GET', 'DELETE'] as const)('sends a %s again after a success', async (method) => {
+    const fetch = scripted(json({ request: 1 }), json({ request: 2 }))
+    const middleware: Middleware = async (call, next) => (await next(call)) && next(call)
+    expect(await makeClient({ fetch, middleware }).request(method, '/x')).toEqual({ request: 2 })
+  })
+
+  test('sends a POST that failed before it was sent', async () => {
+    const accessToken = vi.fn(() => token).mockImplementationOnce(thrower(new Error('shut')))
+    const fetch = scripted(created())
+    await makeClient({ fetch, accessToken, middleware: twice }).contacts.create(contact)
+    expect(fetch.requests).toHaveLength(1)
+  })
+
+  test('knows that a GET that it has aborted had no effect', async () => {
+    const controller = new AbortController()
+    const middleware: Middleware = (call, next) => next({ ...call, signal: controller.signal }).catch(() => next(call))
+    const abort = () => {
+      controller.abort()
+      return neverSettles()
+    }
+    const client = makeClient({ fetch: scripted(abort, refusal(404, 'x')), middleware })
+    expect(await rejection(client.me())).toMatchObject({ status: 404, outcome: 'refused' })
   })
 
   test('gets the first error, also if it repeats from further outside', async () => {
@@ -413,7 +438,10 @@ describe('an example', () => {
     expect(fetch).toHaveBeenCalledTimes(2)
   })
 
-  test('lets a journal with resendIfAbsent confirm a write behind the cache', async () => {
+  test.each<[string, FaultRule]>([
+    ['confirm a write', { method: 'POST', drop: 'after-effect' }],
+    ['send a write again', { method: 'POST', status: 503 }],
+  ])('lets a journal with resendIfAbsent %s behind the cache', async (_, fault) => {
     const sandbox = createSandbox({ conversations: 1 })
     const [conversation] = sandbox.state.conversations
     const client = new SupportWorkspace({
@@ -425,7 +453,7 @@ describe('an example', () => {
     })
     const id = conversation?.id ?? ''
     await client.messages.list(id)
-    sandbox.faults.add({ method: 'POST', drop: 'after-effect' })
+    sandbox.faults.add(fault)
     const journal = new WriteJournal({ workspace: client, storage: memoryStorage(), confirmTimeout: 1 })
     const body = { body_html: '<p>On it.</p>' }
     await journal.once('reply', (own) => own.messages.create(id, body), { resendIfAbsent: true })

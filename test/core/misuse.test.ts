@@ -61,13 +61,15 @@ describe('a misspelled or misplaced name is rejected, not ignored', () => {
     ['evidence', { ...operation, evidence: 'reference' }],
     ['scope', { ...operation, scope: 5 }],
     ['id', { ...operation, id: 'x\r\ny' }],
+    ['id', { ...operation, id: '' }],
     ['path', { ...operation, path: '/..\u0001' }],
     ['envelope', { ...operation, envelope: 'List' }],
     ['actor', { ...operation, actor: 'Self' }],
     ['response', { ...operation, response: { type: 'object' } }],
     ['body', { ...operation, body: () => true }],
   ])('in a defined operation: %s', async (argument, definition) => {
-    expect(() => defineOperation(definition as never)).toThrow(expect.objectContaining({ argument }))
+    const message = expect.not.stringMatching(/^: /)
+    expect(() => defineOperation(definition as never)).toThrow(expect.objectContaining({ argument, message }))
     if (argument === 'envelop' || argument === 'evidence') return
     expect(await rejection(client.call(definition as never))).toMatchObject({ argument, outcome: 'not-sent' })
   })

@@ -1,5 +1,11 @@
-import { defineOperation, type FetchResponse } from 'support-workspace-sdk'
-import { describe, expect, test, vi } from 'vitest'
+import {
+  type CallOptions,
+  defineOperation,
+  type FetchResponse,
+  type Middleware,
+  type SupportWorkspace,
+} from 'support-workspace-sdk'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { json, makeClient, neverSettles, page, refusal, rejection, scripted } from '../helpers/client.ts'
 import { countingSignal } from '../helpers/counting-signal.ts'
 import { startRawServer } from '../helpers/raw-server.ts'
@@ -7,7 +13,11 @@ import { turns } from '../helpers/turns.ts'
 
 type Options = Parameters<typeof makeClient>[0]
 
-const stages: [string, () => Options][] = [
+const endless = { '~standard': { version: 1, vendor: 'x', validate: neverSettles } } as const
+const checked = defineOperation({ id: 'x', method: 'POST', path: '/x', body: endless })
+
+const stages: [string, () => Options, ((client: SupportWorkspace, options: CallOptions) => PromiseLike<unknown>)?][] = [
+  ['a schema', () => ({}), (client, options) => client.call(checked, { body: {} as never }, options)],
   ['the request', () => ({ fetch: scripted(neverSettles) })],
   ['the body', () => ({ fetch: scripted(() => new Response(new ReadableStream())) })],
   ['the body of an error', () => ({ fetch: scripted(() => new Response(new ReadableStream(), { status: 500 })) })],
@@ -24,9 +34,10 @@ const stages: [string, () => Options][] = [
 ]
 
 describe('an abort', () => {
-  test.each(stages)("during %s rejects at once with the caller's reason and leaves no listener", async (_, options) => {
+  test.each(stages)("during %s rejects at once with the caller's reason and leaves no listener", async (...stage) => {
+    const [, options, call = (client, callOptions) => client.me(callOptions)] = stage
     const counting = countingSignal()
-    const result = rejection(makeClient(options()).me({ signal: counting.signal }))
+    const result = rejection(call(makeClient(options()), { signal: counting.signal }))
     await turns(20)
     expect(counting.listeners).toBe(1)
     const reason = Object.freeze({ why: 'the person left' })
@@ -44,16 +55,20 @@ describe('an abort', () => {
     expect(thrown).toBe(controller.signal.reason)
   })
 
-  test('before the call sends nothing, and calls neither the token provider nor a schema', async () => {
+  test('before the call sends nothing, and calls neither the token provider nor a schema nor a middleware', async () => {
     const fetch = scripted(json({}))
     const accessToken = vi.fn(() => 'swot_x')
     const validate = vi.fn(() => ({ value: {} }))
+    const middleware = vi.fn<Middleware>((call, next) => next(call))
     const body = { '~standard': { version: 1, vendor: 'x', validate } } as const
     const operation = defineOperation({ id: 'x', method: 'POST', path: '/x', body })
     const reason = new Error('before')
-    const call = makeClient({ fetch, accessToken }).call(operation, { body: {} }, { signal: AbortSignal.abort(reason) })
-    expect(await rejection(call)).toBe(reason)
-    expect([fetch.requests.length, accessToken.mock.calls.length, validate.mock.calls.length]).toEqual([0, 0, 0])
+    for (const client of [makeClient({ fetch, accessToken }), makeClient({ fetch, accessToken, middleware })]) {
+      const call = client.call(operation, { body: {} }, { signal: AbortSignal.abort(reason) })
+      expect(await rejection(call)).toBe(reason)
+    }
+    expect(fetch.requests).toEqual([])
+    for (const each of [accessToken, validate, middleware]) expect(each).not.toHaveBeenCalled()
   })
 
   test('while the token provider is pending starts no attempt once there is a token', async () => {
@@ -70,6 +85,28 @@ describe('an abort', () => {
     await turns(20)
     expect(onAttemptStart).not.toHaveBeenCalled()
     expect(fetch.requests).toHaveLength(0)
+  })
+
+  test.each<[string, () => string | Promise<string>]>([
+    ['never returns a token', neverSettles],
+    [
+      'takes longer than `totalTimeout`',
+      () => {
+        vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 120_000)
+        onTestFinished(() => void vi.restoreAllMocks())
+        return 'swot_x'
+      },
+    ],
+  ])('inside a token provider that then %s rejects with its reason', async (_, accessToken) => {
+    const controller = new AbortController()
+    const fetch = scripted(json({}))
+    const aborting = () => {
+      controller.abort('enough')
+      return accessToken()
+    }
+    const call = makeClient({ fetch, accessToken: aborting }).me({ signal: controller.signal })
+    expect(await rejection(call)).toBe('enough')
+    expect(fetch.requests).toEqual([])
   })
 
   test('before a fetch that ignores it has resolved leaves the response unread', async () => {

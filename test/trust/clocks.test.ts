@@ -166,6 +166,17 @@ describe('totalTimeout', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
+  test('aborts a call whose schema never settles', async () => {
+    const body = { '~standard': { version: 1, vendor: 'test', validate: neverSettles } } as const
+    const operation = { id: 'x', method: 'POST', path: '/x', body } as const
+    const result = rejection(makeClient({ totalTimeout: 1_000 }).call(operation, { body: {} as never }))
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(await settled(result)).toMatchObject({
+      ...{ name: 'TimeoutError', limit: 'total', timeout: 1_000, outcome: 'not-sent' },
+      hint: hintFor(false),
+    })
+  })
+
   test('spans all attempts of a call', async () => {
     const fetch = scripted(neverSettles)
     const client = makeClient({ fetch, timeout: 1_000, totalTimeout: 2_500, maxRetries: 10 })
@@ -204,17 +215,27 @@ describe('totalTimeout', () => {
     expect(await settled(result)).toHaveLength(3)
   })
 
-  test('applies to an onInvalidToken that never settles, and the call rejects with the 401', async () => {
-    const accessToken = { getAccessToken: () => 'swot_x', onInvalidToken: neverSettles }
-    const client = makeClient({ fetch: scripted(refusal(401, 'invalid_token')), accessToken, totalTimeout: 1_000 })
-    const result = rejection(client.me())
-    await vi.advanceTimersByTimeAsync(1_000)
-    expect(await settled(result)).toMatchObject({ name: 'AuthenticationError', status: 401 })
-  })
+  test.each([
+    ['timeout', 'onInvalidToken took too long'],
+    ['totalTimeout', 'The total timeout has expired.'],
+  ])(
+    '%s applies to an onInvalidToken that never settles, and the call rejects with the 401',
+    async (limit, message) => {
+      const accessToken = { getAccessToken: () => 'swot_x', onInvalidToken: neverSettles }
+      const client = makeClient({ fetch: scripted(refusal(401, 'invalid_token')), accessToken, [limit]: 1_000 })
+      const result = rejection(client.me())
+      await vi.advanceTimersByTimeAsync(1_000)
+      expect(await settled(result)).toMatchObject({ name: 'AuthenticationError', status: 401, cause: { message } })
+    },
+  )
 
   test('can exceed the longest timer', async () => {
-    const client = makeClient({ fetch: scripted(json({ id: 1 })), timeout: 1e12, totalTimeout: 1e12 })
-    expect(await settled(client.me())).toEqual({ id: 1 })
+    const response = Promise.withResolvers<Response>()
+    const client = makeClient({ fetch: scripted(() => response.promise), timeout: 1e12, totalTimeout: 1e12 })
+    const result = client.me()
+    await vi.advanceTimersByTimeAsync(1_000)
+    response.resolve(json({ id: 1 }))
+    expect(await settled(result)).toEqual({ id: 1 })
   })
 })
 

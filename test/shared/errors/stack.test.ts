@@ -1,7 +1,7 @@
 import { InvalidArgumentError, SupportWorkspace } from 'support-workspace-sdk'
 import { WriteJournal } from 'support-workspace-sdk/journal'
 import { ConnectionStore, type KeyValueStorage } from 'support-workspace-sdk/oauth'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { operations } from '../../../src/client/resources/operations.ts'
 import { calls } from '../../client/operations/calls.ts'
 import { json, makeClient, page, refusal, rejection, scripted } from '../../helpers/client.ts'
@@ -135,9 +135,21 @@ test.each([
   try {
     const error = await refused.contacts.create({ email: 'ada@example.com' }).catch((thrown: unknown) => thrown)
     expect((error as { outcome?: string }).outcome).toBe('refused')
+    Error.prepareStackTrace = prepareStackTrace
+    expect((error as Error).stack).toMatch(/\n {4}at /)
   } finally {
     Error.prepareStackTrace = prepareStackTrace
   }
+})
+
+test('without Error.captureStackTrace, an error keeps its original stack', async () => {
+  const { captureStackTrace } = Error
+  Error.captureStackTrace = undefined as never
+  onTestFinished(() => {
+    Error.captureStackTrace = captureStackTrace
+  })
+  const error = await rejection(refused.contacts.create({ email: 'ada@example.com' }))
+  expect(error).toMatchObject({ outcome: 'refused', stack: expect.stringMatching(/\n {4}at /) })
 })
 
 test('errors that are not of this package keep their stack', async () => {
