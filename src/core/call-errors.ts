@@ -53,7 +53,7 @@ export function createError<Details extends RequestErrorDetails>(
     ...(cause !== undefined && { cause: safeCause(cause, secrets) }),
   }
   const error = new ErrorClass(withoutSecrets(message, secrets), details as unknown as Details)
-  record.lastError = error
+  record.addError(error)
   return error
 }
 

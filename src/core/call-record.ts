@@ -13,6 +13,9 @@ let lastCallId = Math.floor(Math.random() * 2 ** 40)
 /** The reason of a call that is aborted because its list is no longer read. Such a call does not count as failed. */
 export const abandoned: unknown = /* @__PURE__ */ new DOMException('The loop over the list has ended.', 'AbortError')
 
+/** The calls of their errors. After a timeout, a call can have two: of the timeout, and of a late response. */
+const records = /* @__PURE__ */ new WeakMap<object, CallRecord>()
+
 /** Of more attempts, an error lists the first one and the last ones. */
 const listedAttempts = 20
 
@@ -45,8 +48,6 @@ export class CallRecord {
   readonly secrets: string[] = []
   /** How many requests of its operation were served when the call sent its last one. */
   servedBefore: number | undefined
-  /** The last error that was made of this call. */
-  lastError: RequestError | undefined
   /** The failure of the last request. */
   failure: Failure | undefined
   readonly #id = ++lastCallId
@@ -69,9 +70,14 @@ export class CallRecord {
     if (!this.secrets.includes(secret)) this.secrets.push(secret)
   }
 
+  /** Remembers an error that was made of this call. */
+  addError(error: RequestError): void {
+    records.set(error, this)
+  }
+
   /** Whether an error was made of this call. Any other error comes from a function of the caller. */
   isOwnError(thrown: unknown): thrown is RequestError {
-    return thrown !== undefined && thrown === this.lastError
+    return records.get(thrown as object) === this
   }
 
   /** Returns the failure of the last request, if this is its error. */
