@@ -69,6 +69,7 @@ function asLayer(middleware: Middleware, settings: ClientSettings): Layer<Tracke
     let { history } = call
     const next = async (changed: OutgoingCall) => {
       const guard = checkCall(changed, original)
+      if (guard !== undefined && call.guard !== undefined) throw nested(call.operation)
       // A journal checks whether the write was applied before it sends the write again.
       if (guard !== undefined) history = { ...history, first: undefined }
       const given = applyChanges(call, text, changed)
@@ -83,6 +84,15 @@ function asLayer(middleware: Middleware, settings: ClientSettings): Layer<Tracke
 function isReply(reply: unknown, { envelope }: Operation): reply is Reply {
   if (!isObject(reply) || !('data' in reply)) return false
   return envelope !== 'list' || (Array.isArray(reply.data) && isObject(reply.cursors))
+}
+
+/** Only one journal can run the guard of a write. */
+function nested({ id }: Operation): InvalidArgumentError {
+  return new InvalidArgumentError(
+    'workspace',
+    `${withoutSecrets(id)}: a journal sends this write through the client of another journal.`,
+    'Create the journal with a client from outside of `once`.',
+  )
 }
 
 function misuse({ id, method }: Operation, problem: string, isSent = false): RequestError {

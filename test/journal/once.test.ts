@@ -303,6 +303,31 @@ describe('the function', () => {
     expect(sent()).toHaveLength(1)
   })
 
+  test('sends nothing through a journal of its own', async () => {
+    const { journal, storage, sent, conversation } = open()
+    const nested = journal.once('reply', (workspace) =>
+      new WriteJournal({ workspace, storage }).once('inner', (client) =>
+        client.messages.create(conversation, { body_html }),
+      ),
+    )
+    const message = 'messages.create: a journal sends this write through the client of another journal.'
+    await expect(nested).rejects.toThrow(message)
+    expect(sent()).toEqual([])
+    expect(await journal.list()).toEqual([])
+  })
+
+  test('gets the error of its call, also if the body of a refusal stalls', async () => {
+    const { sandbox, start, conversation } = open()
+    const stalled = () => new Response(new ReadableStream(), { status: 422 })
+    const { journal } = start({
+      timeout: 1_000,
+      fetch: fetchOf(sandbox, (response, _, { method }) => (method === 'POST' ? stalled() : response)),
+    })
+    const refused = journal.once('reply', ({ messages }) => messages.create(conversation, { body_html }))
+    expect(await rejection(refused)).toMatchObject({ name: 'UnprocessableError', status: 422, outcome: 'refused' })
+    expect(await journal.list()).toEqual([])
+  })
+
   test.each<[string, Middleware]>([
     ['after a success', async (call, next) => (await next(call)) && next(call)],
     ['after a failure', (call, next) => next(call).catch(() => next(call))],
