@@ -117,8 +117,13 @@ function errorOf(
   head: ResponseHead | undefined,
   isPlatform: boolean,
 ): RequestError {
-  if (thrown instanceof UnusableResponse && head !== undefined) return unusableError(record, head, thrown)
   // If only the body failed, the request was sent.
   const from = head !== undefined ? 'body' : isPlatform ? 'platform' : 'custom'
-  return networkError(record, thrown, classifyFetchError(thrown, from))
+  try {
+    if (thrown instanceof UnusableResponse && head !== undefined) return unusableError(record, head, thrown)
+    return networkError(record, thrown, classifyFetchError(thrown, from))
+  } catch {
+    // An error of a custom `fetch` can throw when it is read.
+    return networkError(record, new Error('its error cannot be read'), classifyFetchError(undefined, from))
+  }
 }
