@@ -172,7 +172,7 @@ export function isGiven(value: unknown): boolean {
 }
 
 function fillPath({ path }: Operation, parameters: JsonObject): string {
-  const filled = path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeSegment(name, parameters[name]))
+  const filled = path.replace(/\{([^{}]+)\}/g, (_, name: string) => encodeSegment(name, parameters[name]))
   const unknown = Object.keys(parameters).find((name) => !path.includes(`{${name}}`))
   if (unknown !== undefined) {
     throw new InvalidArgumentError(

@@ -78,11 +78,14 @@ export function warningOnce(logger: Logger = console, level: LogLevel | undefine
   }
 }
 
-/** Reads the level from `SUPPORT_WORKSPACE_LOG`. */
+let lastUnknown: string | undefined
+
+/** Reads the level from `SUPPORT_WORKSPACE_LOG`. Names an unknown level once. */
 function readEnvironment(): LogLevel | undefined {
   const level = environmentVariable('SUPPORT_WORKSPACE_LOG')
   const known = logLevels.find((each) => each === level)
-  if (level && known === undefined) {
+  if (level && known === undefined && level !== lastUnknown) {
+    lastUnknown = level
     const target: Logger = console
     target.warn(`support-workspace-sdk: SUPPORT_WORKSPACE_LOG must be one of ${logLevels.join(', ')}.`)
   }
