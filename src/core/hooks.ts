@@ -72,12 +72,12 @@ export interface RetryEvent extends AttemptStartEvent {
   readonly reason: number | string
 }
 
-/** Emitted when a call waits because of a 429, and again if another 429 prolongs the wait. */
+/**
+ * Emitted when the rate limiter holds a call back because of a rate or a pause, and again when a long pause begins. The
+ * wait of a refused call is in a `RetryEvent`.
+ */
 export interface WaitEvent extends OperationEvent {
-  /**
-   * Expected time until the call is sent, in milliseconds. 0 if the call only waits for earlier calls, because their
-   * duration is unknown.
-   */
+  /** Expected time until the call is sent, in milliseconds. */
   readonly wait: number
   /** Why the call waits. */
   readonly reason: 'rate_limit'
@@ -105,7 +105,7 @@ export interface Hooks {
   onAttemptEnd?(event: AttemptEndEvent): void
   /** Called before a failed request is retried. */
   onRetry?(event: RetryEvent): void
-  /** Called when a call waits for a rate limit. */
+  /** Called when the rate limiter holds a call back. */
   onWait?(event: WaitEvent): void
 }
 

@@ -140,7 +140,8 @@ export interface ClientOptions<A extends Actor = Actor> {
    */
   readonly logger?: Logger | undefined
   /**
-   * The lowest level to log. Each level includes the levels below it in this list:
+   * The lowest level to log. Needs a `logger`, or the environment variable `SUPPORT_WORKSPACE_LOG`. Each level includes
+   * the levels below it in this list:
    *
    * - `debug`: each request
    * - `info`: retries and waits

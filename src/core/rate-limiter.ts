@@ -13,10 +13,11 @@ export interface RateLimitedCall {
   /** The rest of its `totalTimeout`, in milliseconds. */
   readonly timeLeft: number
   /**
-   * Call this before you delay the call. If the call cannot wait that long, the call rejects, and `signal` aborts.
+   * Call this before you delay the call. If `pause` is longer than `maxRetryAfter` or the time left, or if `canWait` is
+   * false, the call rejects, and `signal` aborts.
    *
    * @param wait expected time until the call is sent, in milliseconds
-   * @param pause the part of this time that the service asked for with `Retry-After`, in milliseconds. Defaults to 0.
+   * @param pause the part of this time that cannot shrink, such as a `Retry-After`, in milliseconds. Defaults to 0.
    */
   readonly onWait: (wait: number, pause?: number) => void
 }
@@ -45,7 +46,7 @@ export interface RateLimiter {
    * retry, the error is the `cause` of a `RequestError`.
    *
    * @param key the client's `rateLimitKey`
-   * @param signal aborts when the caller aborts, or when the time left is too short for the wait
+   * @param signal aborts when the caller aborts, or when the call cannot wait
    */
   acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): EndTurn | Promise<EndTurn>
 }

@@ -156,7 +156,8 @@ export class WriteJournal<A extends Actor = Actor> {
    * service.
    *
    * @param key your name for the write, which must be the same in each run, for example `reply:` and the id of the
-   *   message that you answer. The storage keeps the key as plain text, so put no secrets or email addresses into it.
+   *   message that you answer. The storage keeps the key as plain text, so put no secrets into it, and an email address
+   *   only if the storage is allowed to have it.
    * @throws UnconfirmedWriteError (`verify`) if the journal cannot find out whether the write was applied, for example
    *   because an earlier run sent another body.
    * @throws InvalidArgumentError if the key belongs to another write or organization. Nothing was sent.

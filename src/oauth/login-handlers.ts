@@ -61,8 +61,9 @@ interface SealedLogin {
  *
  * The transaction is kept in an encrypted cookie of the browser that started the login. The cookie is HttpOnly and
  * SameSite=Lax, and also Secure if the redirect URI is https. The callback clears it. A callback in another browser
- * fails, because this browser has no cookie. A second callback with the same cookie, even at the same time, fails with
- * `transaction_used` in the same process. In another process it fails because the service accepts a code only once.
+ * fails, because this browser has no cookie. A second callback with the same cookie fails with `transaction_used`, for
+ * example at the same time or after a denial. In another process it fails because the service accepts a code only once.
+ * After a completed login, further callbacks in the same process redirect to `returnTo` instead, without `onError`.
  *
  * Only the path of a request is used. Its scheme and host are ignored, because behind a proxy they differ from the URL
  * in the browser.

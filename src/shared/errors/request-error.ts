@@ -63,7 +63,7 @@ export class RequestError extends SupportWorkspaceError {
   readonly operation: string
   /** Whether the call might have had an effect. */
   readonly outcome: Outcome
-  /** The attempts, in order. Empty if no request was sent. */
+  /** The failed attempts, in order. Empty if the call failed before its first request, or after a successful one. */
   readonly attempts: readonly Attempt[]
 
   constructor(message: string, details: RequestErrorDetails) {

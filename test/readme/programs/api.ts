@@ -199,7 +199,8 @@ await clients[1]?.me().catch(({ name, outcome }) => console.log(name, outcome))`
       expect((await run(changed)).stdout).toBe('RateLimitError not-sent\n')
       expect(sandbox.requests).toHaveLength(8)
     },
-    'worker.mts': async ({ run, sandbox }) => {
+    'worker.mts': async (reader) => {
+      const { run, sandbox } = reader
       if (spawnSync('redis-server', ['--version']).status !== 0) {
         if (process.env.REQUIRE_REDIS === '1') expect.fail('needs redis-server in the PATH')
         return
@@ -215,6 +216,16 @@ await clients[1]?.me().catch(({ name, outcome }) => console.log(name, outcome))`
       expect(times).toHaveLength(6)
       const pauses = times.slice(1).map((at, index) => at - (times[index] ?? 0))
       expect(Math.min(...pauses)).toBeGreaterThan(250)
+
+      // Calls that cannot wait for their turn are rejected at once, and take no turn from others.
+      const crowd = `
+const impatient = workspace.withOptions({ totalTimeout: 2_000 })
+const results = await Promise.allSettled(Array.from({ length: 50 }, () => impatient.me()))
+const names = results.map((result) => (result.status === 'rejected' ? result.reason.name : ''))
+console.log(names.includes('RateLimitError'), (await impatient.me()).actor)`
+      const crowded = await edit(reader, 'worker.mts', /for \(let call.*/, crowd)
+      const { stdout, stderr } = await run({ ...crowded, env: { REDIS_URL: redis.url } })
+      expect(stdout, stderr).toBe('true self\n')
     },
   },
 
