@@ -119,8 +119,9 @@ export class ExportFiles implements Sink {
     for (const [index, handle] of this.#handles.entries()) {
       const data = Buffer.from(texts[index] ?? '')
       if (data.length === 0) continue
-      await handle.write(data, 0, data.length, this.#bytes[index])
-      this.#bytes[index] = (this.#bytes[index] ?? 0) + data.length
+      const position = this.#bytes[index] ?? 0
+      await writeAll(handle, data, position)
+      this.#bytes[index] = position + data.length
     }
   }
 
@@ -138,6 +139,17 @@ export class ExportFiles implements Sink {
 
   async close(): Promise<void> {
     for (const handle of this.#handles) await handle.close()
+  }
+}
+
+/**
+ * Writes all data. Where space ends, the system writes a part of it first, and then fails. `handle.writeFile` repeats
+ * that too, but not from a position.
+ */
+async function writeAll(handle: FileHandle, data: Buffer, position: number): Promise<void> {
+  for (let written = 0; written < data.length; ) {
+    const { bytesWritten } = await handle.write(data, written, data.length - written, position + written)
+    written += bytesWritten
   }
 }
 
