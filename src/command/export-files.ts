@@ -72,13 +72,10 @@ export class ExportFiles implements Sink {
     }
     const handles: FileHandle[] = []
     try {
-      // The file of a finished export is only opened, because a person might have edited it.
-      if (saved?.done) {
-        for (const path of paths) await (await open(path)).close()
-        return new ExportFiles(paths, options, platform, saved, handles)
-      }
-      for (const path of paths) handles.push(await (saved === undefined ? create(path) : open(path, 'r+')))
-      for (const [index, handle] of handles.entries()) await check(paths[index] ?? '', handle, saved?.files[index])
+      const mode = saved?.done ? 'r' : 'r+'
+      for (const path of paths) handles.push(await (saved === undefined ? create(path) : open(path, mode)))
+      for (const [index, handle] of handles.entries()) await check(paths[index] ?? '', handle, index, saved)
+      if (saved?.done) return new ExportFiles(paths, options, platform, saved, handles)
       for (const [index, handle] of handles.entries()) await handle.truncate(saved?.files[index]?.bytes ?? 0)
       const fresh = {
         cursor: null,
@@ -201,11 +198,13 @@ async function create(path: string): Promise<FileHandle> {
   }
 }
 
-async function check(path: string, handle: FileHandle, progress: Progress | undefined): Promise<void> {
-  if (progress === undefined) return
+async function check(path: string, handle: FileHandle, index: number, saved: Saved | undefined): Promise<void> {
+  const progress = saved?.files[index]
+  if (saved === undefined || progress === undefined) return
   const { bytes, digest, inode } = progress
   const { size, ino } = await handle.stat({ bigint: true })
-  if (size < BigInt(bytes)) throw refused(path, `has ${size} bytes, and had ${bytes} at its checkpoint`)
+  if (size < BigInt(bytes) || (saved.done && size > BigInt(bytes)))
+    throw refused(path, `has ${size} bytes, and had ${bytes} at its checkpoint`)
   if ((await digestOf(handle, bytes)) !== digest) throw refused(path, 'is not the file of its checkpoint')
   if (bytes === 0 && String(ino) !== inode) throw refused(path, 'is not the file of its checkpoint')
 }

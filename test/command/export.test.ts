@@ -76,11 +76,18 @@ describe('export', () => {
     expect(rows('out.ndjson')[0]).toEqual({ id: expect.any(String), user: undefined, 'user.email': expect.any(String) })
   })
 
-  test('is not complete without its file', async () => {
+  test.each<[string, string, (path: string) => void]>([
+    ['is gone', 'has lost its file', (path) => rmSync(path)],
+    ['was cut', 'has 100 bytes, and had', (path) => truncateSync(path, 100)],
+    ['has a new line', 'bytes, and had', (path) => appendFileSync(path, '{"id":"mine"}\n')],
+    ['was changed', 'is not the file of its checkpoint', (path) => writeFileSync(path, '[', { flag: 'r+' })],
+  ])('is not complete if its file %s', async (_, message, damage) => {
     await exportTo('out.ndjson')
-    rmSync(join(folder, 'out.ndjson'))
+    damage(join(folder, 'out.ndjson'))
+    const before = existsSync(join(folder, 'out.ndjson')) ? read('out.ndjson') : undefined
     const { code, failure } = await exportTo('out.ndjson')
-    expect([code, failure.message]).toEqual([70, expect.stringContaining('has lost its file')])
+    expect([code, failure.message]).toEqual([70, expect.stringContaining(message)])
+    expect(existsSync(join(folder, 'out.ndjson')) ? read('out.ndjson') : undefined).toBe(before)
   })
 
   test('writes a conversation a line, with its messages and notes, for its user alone', async () => {
