@@ -169,6 +169,7 @@ async function call(
     if (result === undefined) return
     await terminal.print(
       `${JSON.stringify(result, null, terminal.io.stdout.isTTY && !terminal.json ? 2 : undefined)}\n`,
+      method === 'GET' ? undefined : 'The write was applied',
     )
   })
 }

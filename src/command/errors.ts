@@ -99,6 +99,17 @@ function noSpace(error: Error): CommandError {
   return new CommandError(70, `A file could not be written (${causeOf(error)}).`, 'Make room, then run it again.')
 }
 
+/**
+ * Creates the error for output that is lost.
+ *
+ * @param effect what the service has done, if it is not to be repeated
+ */
+export function lostOutput(error: Error, effect: string | undefined): CommandError {
+  const lost = `output could not be written (${causeOf(error)}).`
+  if (effect !== undefined) return new CommandError(65, `${effect}, but its ${lost}`, 'Do not repeat it.')
+  return new CommandError(70, `The ${lost}`, 'What was done before stays. Make room, then run it again.')
+}
+
 /** Returns the words of the system for an error, such as "ENOSPC: no space left on device". */
 function causeOf({ message }: Error): string {
   return message.replace(/, \w+$/, '')

@@ -100,6 +100,7 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
   const storage = dryRun ? undefined : await openStorage(state, terminal)
   const running = new Set<Promise<unknown>>()
   let written = failedPath
+  let outputError: unknown
   const work = async (session: Session): Promise<void> => {
     const { workspace } = session
     const { signal } = terminal.io
@@ -157,7 +158,10 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
     if (failedPath !== undefined && failed.length > 0) written = await writeNew(failedPath, file.withReasons(failed))
     const words = Object.entries(counts).map(([name, value]) => `${value} ${name}`)
     const text = `${dryRun ? 'It would be ' : ''}${words.join(', ')}`
-    await terminal.show({ ...counts, dryRun: dryRun === true }, text).catch(() => {})
+    // Other errors come first.
+    await terminal.show({ ...counts, dryRun: dryRun === true }, text).catch((thrown: unknown) => {
+      outputError = thrown
+    })
   }
   if (counts.unconfirmed > 0) {
     const hint = 'Look for them in the service, then decide about each.'
@@ -169,6 +173,7 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
       written === undefined ? 'Run it again with --failed to get them.' : `Correct ${written}, and import it.`
     throw new CommandError(70, `${counts.failed} rows failed.`, hint)
   }
+  if (outputError !== undefined) throw outputError
 }
 
 /**

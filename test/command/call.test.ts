@@ -206,3 +206,12 @@ test.each([
   expect(stderr).toContain(message)
   expect(sandbox.requests).toEqual([])
 })
+
+test.each([
+  ['list contacts --all', 70, 'The output could not be written'],
+  ['call contacts.create -f email=a@example.com', 65, 'The write was applied, but its output could not be written'],
+])('`%s` is an error if its output is lost', async (args, exitCode, message) => {
+  const { code, failure } = await command(`${args} --json`, { isFull: true })
+  expect(code).toBe(exitCode)
+  expect(failure).toMatchObject({ exitCode, message: `${message} (ENOSPC: no space left on device).` })
+})

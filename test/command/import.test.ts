@@ -4,7 +4,7 @@ import type { Sandbox } from 'support-workspace-sdk/sandbox'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
-import { run } from './run.ts'
+import { type Given, run } from './run.ts'
 
 const startSandbox = useSandboxes()
 const createFolder = useFolder()
@@ -18,8 +18,9 @@ function importText(text: string | Buffer, ...args: string[]) {
   writeFileSync(place('contacts.csv'), text)
   return importFile('contacts.csv', ...args)
 }
-const importFile = (name: string, ...args: string[]) =>
-  run(['import', 'contacts', place(name), '--state', place('state'), '--json', ...args], { env })
+const importFile = (name: string, ...args: string[]) => runImport({ env }, name, ...args)
+const runImport = (given: Given, name: string, ...args: string[]) =>
+  run(['import', 'contacts', place(name), '--state', place('state'), '--json', ...args], given)
 const addresses = () => sandbox.state.contacts.map(({ user }) => user.email)
 const created = () => sandbox.requests.filter(({ method }) => method === 'POST')
 
@@ -126,6 +127,19 @@ describe('import contacts', () => {
     const { code, lines } = await importText(['email', ...rows].join('\n'), '--confirm-timeout', '0.01')
     expect(code).toBe(65)
     expect(lines[0].unconfirmed).toBeLessThan(20)
+  })
+
+  test('is an error if its counts are lost, unless there is another one', async () => {
+    writeFileSync(place('good.csv'), 'email\na@example.com\n')
+    writeFileSync(place('bad.csv'), 'email\nno address\n')
+    const failures = [
+      await runImport({ env, isFull: true }, 'good.csv'),
+      await runImport({ env, isFull: true }, 'bad.csv'),
+    ]
+    expect(failures.map(({ failure }) => failure.message)).toEqual([
+      expect.stringMatching(/^The output could not be written /),
+      '1 rows failed.',
+    ])
   })
 
   test('a revoked token ends it with 77', async () => {
