@@ -161,6 +161,7 @@ describe('import contacts', () => {
   test.each<[string | Buffer, number, string]>([
     ['name\nA\n', 2, 'No column is the address.'],
     ['email,phone,city\na,b,c\n', 2, 'It is not known what these columns are: phone, city.'],
+    ['email,constructor,__proto__\na,b,c\n', 2, 'It is not known what these columns are: constructor, __proto__.'],
     ['email,Email\na,b\n', 2, 'Two columns are the field email.'],
     ['email,name\na@example.com\n', 70, 'Line 2 is not CSV: Invalid Record Length.'],
     ['email\n"a\n', 70, 'is not CSV: Quote Not Closed.'],
