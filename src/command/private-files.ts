@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, open, rename } from 'node:fs/promises'
+import { chmod, lstat, mkdir, open, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { CommandError, usage } from './errors.ts'
@@ -70,7 +70,9 @@ const longestWait = 1_000
  *   second.
  */
 export async function replaceFile(path: string, text: string, platform: string, move = rename): Promise<void> {
-  const file = await open(`${path}.new`, 'w', 0o600)
+  // What is there was left by a crash, or put there by somebody else so that the text is written through a link.
+  await rm(`${path}.new`, { force: true })
+  const file = await open(`${path}.new`, 'wx', 0o600)
   try {
     await file.writeFile(text)
     await file.sync()

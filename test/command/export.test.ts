@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -240,6 +241,14 @@ describe('export', () => {
 })
 
 describe('replaceFile', () => {
+  test('does not write through a link that somebody has put there', async () => {
+    writeFileSync(join(folder, 'precious'), 'mine')
+    symlinkSync('precious', join(folder, 'file.new'))
+    await replaceFile(join(folder, 'file'), 'text', process.platform)
+    expect([read('precious'), read('file')]).toEqual(['mine', 'text'])
+    expect(readdirSync(folder).sort()).toEqual(['file', 'precious'])
+  })
+
   const held = (times: number, code: string) => {
     let calls = 0
     return async () => {
