@@ -376,6 +376,9 @@ describe('the folder of the logins', () => {
     const { stderr } = await run(['logins'], { env })
     expect(stderr).toContain(`${place} was open to other users (mode 0755), and is 0700 now.`)
     expect(stderr).toContain('logins.db was open to other users (mode 0644), and is 0600 now.')
+    expect(stderr).toContain(`can still read it, and later tokens too: remove ${place}/logins.db* and log in again.`)
+    chmodSync(place, 0o755)
+    expect((await run(['logins'], { env })).stderr).not.toContain('log in again')
     expect([modeOf(place), modeOf(join(place, 'logins.db'))]).toEqual(['700', '600'])
   })
 
