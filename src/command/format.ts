@@ -58,7 +58,9 @@ export const knownFields: Readonly<Record<string, readonly string[]>> = {
 
 /** Returns rows as CSV. NDJSON is the exact form: CSV is for spreadsheets, where a text must not act as a formula. */
 export function toCsv(rows: readonly (readonly unknown[])[], isRaw = false): string {
-  const cells = rows.map((row) => row.map((value) => (typeof value === 'number' ? value : toText(value))))
+  // Some programs skip a NUL, and then find a formula behind it.
+  const toCell = (value: unknown) => (isRaw ? toText(value) : toText(value).replaceAll('\0', ''))
+  const cells = rows.map((row) => row.map((value) => (typeof value === 'number' ? value : toCell(value))))
   return stringify(cells, { escape_formulas: !isRaw, record_delimiter: '\n' })
 }
 
