@@ -120,7 +120,10 @@ type FileError = Error & { readonly code: string; readonly path: string }
 
 function isOfFile(error: Error): error is FileError {
   const { code, path } = error as Partial<FileError>
-  return typeof path === 'string' && /^E(NOENT|ACCES|PERM|EXIST|ISDIR|NOTDIR|ROFS|NAMETOOLONG)$/.test(code ?? '')
+  return (
+    typeof path === 'string' &&
+    /^(ERR_FS_)?E(NOENT|ACCES|PERM|EXIST|ISDIR|NOTDIR|LOOP|ROFS|NAMETOOLONG)$/.test(code ?? '')
+  )
 }
 
 function unusable({ path, code }: FileError): CommandError {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { type FileHandle, open, readFile } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { parse } from 'csv-parse'
 import type { Checkpoint } from '../index.ts'
 import { isObject, parseObject } from '../shared/json.ts'
 import { CommandError } from './errors.ts'
-import { replaceFile } from './private-files.ts'
+import { readBytes, replaceFile } from './private-files.ts'
 
 /** Where the rows of an export go: one text for each file, and then how far the list has been read. */
 export interface Sink {
@@ -167,12 +167,12 @@ export function checkpointOf([path = '']: readonly string[]): string {
 }
 
 async function readSaved(path: string): Promise<Saved | undefined> {
-  const text = await readFile(path, 'utf8').catch((thrown: NodeJS.ErrnoException) => {
+  const text = await readBytes(path).catch((thrown: NodeJS.ErrnoException) => {
     if (thrown.code === 'ENOENT') return undefined
     throw thrown
   })
   if (text === undefined) return undefined
-  const saved = parseObject(text) as unknown as Saved | undefined
+  const saved = parseObject(String(text)) as unknown as Saved | undefined
   if (typeof saved?.options === 'string' && Array.isArray(saved.files) && saved.files.every(isProgress)) return saved
   throw refused(path, 'is damaged')
 }

@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, open, rename, rm } from 'node:fs/promises'
+import { chmod, lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { CommandError, usage } from './errors.ts'
@@ -59,6 +59,11 @@ export function requireSqlite(what: string): void {
     `${what} need Node 22.13 or later, and this is Node ${process.versions.node}.`,
     'Update Node, or set SUPPORT_WORKSPACE_TOKEN and SUPPORT_WORKSPACE_URL: the commands that only need a token run here.',
   )
+}
+
+/** Reads a file. Its errors have the path, which Node leaves out if it is a folder. */
+export async function readBytes(path: string): Promise<Buffer> {
+  return readFile(path).catch((thrown: Error) => Promise.reject(Object.assign(thrown, { path })))
 }
 
 const longestWait = 1_000

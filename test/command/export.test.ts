@@ -3,6 +3,7 @@ import {
   copyFileSync,
   existsSync,
   lstatSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -216,6 +217,17 @@ describe('export', () => {
     const before = existsSync(join(folder, 'out.ndjson')) ? read('out.ndjson') : undefined
     expect((await exportTo('out.ndjson')).code).toBe(exit)
     expect(existsSync(join(folder, 'out.ndjson')) ? read('out.ndjson') : undefined).toBe(before)
+  })
+
+  test.each<[string, string, (path: string) => void]>([
+    ['a link to itself', 'out.ndjson cannot be opened (ELOOP).', (path) => symlinkSync(path, path)],
+    ['a folder', 'out.ndjson cannot be opened (EISDIR).', (path) => mkdirSync(path)],
+    ['beside a folder', 'out.ndjson.checkpoint cannot be opened (EISDIR).', (path) => mkdirSync(`${path}.checkpoint`)],
+    ['beside one', '.checkpoint.new cannot be opened (ERR_FS_EISDIR).', (path) => mkdirSync(`${path}.checkpoint.new`)],
+  ])('--out that is %s is a mistake', async (_, message, prepare) => {
+    prepare(join(folder, 'out.ndjson'))
+    const { code, failure } = await exportTo('out.ndjson')
+    expect([code, failure.message]).toEqual([2, expect.stringContaining(message)])
   })
 
   test('refuses to go on with the data of another organization', async () => {

@@ -172,6 +172,21 @@ describe('import contacts', () => {
     expect(sandbox.requests).toEqual([])
   })
 
+  test.each([
+    ['none/failed.csv', 'none/ cannot be opened (ENOENT).'],
+    ['contacts.csv/failed.csv', 'contacts.csv/ cannot be opened (ENOTDIR).'],
+  ])('refuses --failed %s before anything is sent', async (name, message) => {
+    const { code, failure } = await importText('email\na@example.com\n', '--failed', place(name))
+    expect([code, failure.message]).toEqual([2, expect.stringContaining(message)])
+    expect(sandbox.requests).toEqual([])
+  })
+
+  test('refuses a folder', async () => {
+    mkdirSync(place('contacts'))
+    const { code, failure } = await importFile('contacts')
+    expect([code, failure.message]).toEqual([2, expect.stringContaining('contacts cannot be opened (EISDIR).')])
+  })
+
   test('refuses a column that is not there', async () => {
     expect((await importText('email\na\n', '--map', 'E-Mail=email')).failure.message).toBe(
       'There is no column "E-Mail".',
