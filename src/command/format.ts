@@ -16,7 +16,7 @@ export type Format = 'table' | 'ndjson' | 'json' | 'csv'
 export function withFormatOptions(command: Command, formats: readonly Format[]): Command {
   return command
     .addOption(new Option('--format <format>', 'how to print the items').choices(formats))
-    .option('--fields <fields>', 'only these fields, such as id,status,user.email', fieldsOf)
+    .option('--fields <fields>', 'only these fields, such as id,status,user.email', namesOf)
     .option('--raw', 'CSV: do not put a quote before texts that a spreadsheet would take for a formula')
 }
 
@@ -25,10 +25,11 @@ export function listOf(text: string): string[] {
   return text.split(/[\s,]+/).filter((part) => part !== '')
 }
 
-function fieldsOf(text: string): string[] {
-  const fields = listOf(text)
-  if (fields.length > 0) return fields
-  throw new InvalidArgumentError('Name at least one field.')
+/** Reads a list of at least one name. */
+export function namesOf(text: string): string[] {
+  const names = listOf(text)
+  if (names.length > 0) return names
+  throw new InvalidArgumentError('Name at least one.')
 }
 
 /** Notes the fields that no item of the first page has, because one may be misspelled. */

@@ -241,6 +241,7 @@ describe('export', () => {
     [['contacts', '--with', 'messages'], 'contacts have no messages to export.'],
     [['conversations', '--with', 'tasks'], 'conversations have no tasks to export.'],
     [['conversations', '--with', 'notes', '--format', 'csv'], 'Pass --out.'],
+    [['conversations', '--with', ''], 'Name at least one.'],
     [['conversations', '--fields', 'status'], '--fields lacks id.'],
     [['tasks', '--format', 'csv'], 'Name them with --fields.'],
     [['everything'], 'There is no operation "everything.list".'],
