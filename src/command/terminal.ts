@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline'
-import { type Readable, Writable } from 'node:stream'
+import { addAbortSignal, type Readable, Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { CommandError, lostOutput, usage } from './errors.ts'
 
@@ -96,7 +96,10 @@ export class Terminal {
 
   /** Reads all of stdin. */
   async readAll(): Promise<string> {
-    return (await buffer(this.io.stdin)).toString('utf8')
+    const { stdin, signal } = this.io
+    // An interrupted stream rejects with an error of its own.
+    const bytes = await buffer(addAbortSignal(signal, stdin)).finally(() => signal.throwIfAborted())
+    return bytes.toString('utf8')
   }
 
   /** Asks for a yes. Without a terminal it must have been given as an option. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { ConnectionStore } from 'support-workspace-sdk/oauth'
 import { sqliteStorage } from 'support-workspace-sdk/storage'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { freePort } from '../helpers/free-port.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
@@ -235,6 +235,15 @@ describe('login --with-token', () => {
     expect(ran.stderr).toContain(message)
     expect(ran.stderr).not.toContain('swot_')
     expect((await run(['logins', '--json'], { env })).lines).toEqual([])
+  })
+
+  test('can be interrupted while it waits for the token', async () => {
+    const { env } = await setUp()
+    const stdin = new PassThrough()
+    const login = start(['login', '--with-token'], { env, stdin })
+    await vi.waitFor(() => expect(stdin.listenerCount('readable')).toBe(1))
+    login.interrupt()
+    expect((await login.ended).code).toBe(130)
   })
 })
 
