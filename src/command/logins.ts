@@ -234,6 +234,9 @@ function freeName(logins: readonly Login[], { organization, actor }: Connection)
 
 /** Checks the name of a profile. */
 export function checkName(name: string | undefined): string | undefined {
-  if (name === undefined || /^[\w-]{1,50}$/.test(name)) return name
-  throw usage('The name of a profile has letters, digits, "-" and "_" only.', 'Choose another name.')
+  if (name === undefined || /^\w[\w-]{0,49}$/.test(name)) return name
+  throw usage(
+    'The name of a profile has letters, digits, "_" and "-" only, and no "-" at its start.',
+    'Choose another.',
+  )
 }

@@ -180,6 +180,7 @@ describe('login', () => {
     [['login', '--scope', 'contacts:read'], 'needs --client-id.'],
     [['login', '--scope', 'contacts:read', '--client-id', 'x'], 'needs --redirect-uri.'],
     [['login', '--scope', 'x', '--profile', 'a b'], 'The name of a profile has letters'],
+    [['login', '--scope', 'x', '--profile', '--json'], 'no \\"-\\" at its start'],
     [['login', '--scope', 'x', '--base-url', 'http://example.com'], 'plain http'],
   ])('%j is a mistake', async (args, message) => {
     const { code, stderr, stdout } = await run(args, { env: { XDG_DATA_HOME: folder() } })
