@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import type { ListOptions, Method, Operation, OperationInput, Page, SupportWorkspace } from '../index.ts'
 import { collect } from './commands.ts'
@@ -6,6 +5,7 @@ import { usage } from './errors.ts'
 import { count, createFormatter, type Format, type FormatFlags, noteUnseen, withFormatOptions } from './format.ts'
 import { describeIdentity, identityOf } from './identity.ts'
 import { findOperation, operationList, pathOf } from './operations.ts'
+import { readBytes } from './private-files.ts'
 import { type Session, type SessionFlags, withSession, withSessionOptions } from './session.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -169,6 +169,7 @@ async function call(
     if (result === undefined) return
     await terminal.print(
       `${JSON.stringify(result, null, terminal.io.stdout.isTTY && !terminal.json ? 2 : undefined)}\n`,
+      method === 'GET' ? undefined : 'The write was applied',
     )
   })
 }
@@ -206,7 +207,7 @@ async function readBody({ field, jsonField, input }: CallFlags, terminal: Termin
   const hasFields = Object.keys(fields).length > 0
   if (input === undefined) return hasFields ? fields : undefined
   if (hasFields) throw usage('--input is the whole body.', 'Leave -f and -F out.')
-  return parseJson(input === '-' ? await terminal.readAll() : await readFile(input, 'utf8'), '--input')
+  return parseJson(input === '-' ? await terminal.readAll() : String(await readBytes(input)), '--input')
 }
 
 function parseJson(text: string, flag: string): unknown {

@@ -1,10 +1,15 @@
 #!/usr/bin/env node
+import { createWriteStream, fstatSync } from 'node:fs'
 import process from 'node:process'
+import type { Io } from './terminal.ts'
+
+// Node writes to a file in one step, and does not notice if there is space for a part only. This stream does.
+const stdout: Io['stdout'] = fstatSync(1).isFile() ? createWriteStream('', { fd: 1, autoClose: false }) : process.stdout
 
 // The reader of a pipe such as `| head -3` can close it at any time. Without a listener Node would print the error's
-// stack.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? process.exitCode : 1))
+// stack. The other errors of stdout are reported by the command, and those of stderr cannot be.
+for (const stream of [stdout, process.stderr]) {
+  stream.on('error', ({ code }: NodeJS.ErrnoException) => code === 'EPIPE' && process.exit())
 }
 // Node prints one about `node:sqlite`, for which a program that reads stderr has no use.
 process.removeAllListeners('warning')
@@ -28,7 +33,7 @@ process.exitCode = await runCommand({
   args: process.argv.slice(2),
   env,
   stdin: process.stdin,
-  stdout: process.stdout,
+  stdout,
   stderr: process.stderr,
   platform: process.platform,
   signal: interrupt.signal,

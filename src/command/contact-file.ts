@@ -94,7 +94,7 @@ function fieldsOf(names: readonly string[], map: Readonly<Record<string, string>
   const absent = Object.keys(map).find((name) => !names.includes(name))
   if (absent !== undefined) throw usage(`There is no column "${absent}".`, `There are: ${names.join(', ')}.`)
   const known = (name: string) => ['email', 'name'].find((each) => each === name.toLowerCase())
-  const fields = names.map((name) => map[name] ?? known(name))
+  const fields = names.map((name) => (Object.hasOwn(map, name) ? map[name] : known(name)))
   const unknown = names.filter((_, index) => fields[index] === undefined)
   if (unknown.length > 0) {
     const hint = `Pass --map '${unknown[0]}=FIELD' for each, with a field of the service, or nothing to leave the column out.`

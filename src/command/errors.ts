@@ -75,7 +75,7 @@ export interface Failure extends Readonly<Record<string, unknown>> {
 
 /** Describes what a command has thrown. No token or secret is in it. */
 export function describeFailure(thrown: unknown, args: readonly string[]): Failure {
-  const error = thrown instanceof CommanderError ? usageOf(thrown) : isOfFile(thrown) ? unusable(thrown) : thrown
+  const error = thrown instanceof Error ? explain(thrown) : thrown
   const exitCode = codeOf(error)
   const again = exitCode === 75 ? commandOf(...args) : undefined
   const next = (typeof error === 'object' && error !== null ? nextCommands.get(error) : undefined) ?? again ?? null
@@ -87,15 +87,42 @@ export function describeFailure(thrown: unknown, args: readonly string[]): Failu
   return { name, message: redact(message), exitCode, next }
 }
 
+/** Puts errors of Commander and of the file system into words. */
+function explain(error: Error): Error {
+  if (error instanceof CommanderError) return usageOf(error)
+  if (isOfFile(error)) return unusable(error)
+  return /^E(NOSPC|FBIG|DQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '') ? noSpace(error) : error
+}
+
+/** A full disk, a quota or a limit for the size of files. */
+function noSpace(error: Error): CommandError {
+  return new CommandError(70, `A file could not be written (${causeOf(error)}).`, 'Make room, then run it again.')
+}
+
+/**
+ * Creates the error for output that is lost.
+ *
+ * @param effect what the service has done, if it is not to be repeated
+ */
+export function lostOutput(error: Error, effect: string | undefined): CommandError {
+  const lost = `output could not be written (${causeOf(error)}).`
+  if (effect !== undefined) return new CommandError(65, `${effect}, but its ${lost}`, 'Do not repeat it.')
+  return new CommandError(70, `The ${lost}`, 'What was done before stays. Make room, then run it again.')
+}
+
+/** Returns the words of the system for an error, such as "ENOSPC: no space left on device". */
+function causeOf({ message }: Error): string {
+  return message.replace(/, \w+$/, '')
+}
+
 /** An error of the file system about a path that was given. */
 type FileError = Error & { readonly code: string; readonly path: string }
 
-function isOfFile(thrown: unknown): thrown is FileError {
-  const { code, path } = (thrown ?? {}) as Partial<FileError>
+function isOfFile(error: Error): error is FileError {
+  const { code, path } = error as Partial<FileError>
   return (
-    thrown instanceof Error &&
     typeof path === 'string' &&
-    /^E(NOENT|ACCES|PERM|EXIST|ISDIR|NOTDIR|ROFS|NAMETOOLONG)$/.test(code ?? '')
+    /^(ERR_FS_)?E(NOENT|ACCES|PERM|EXIST|ISDIR|NOTDIR|LOOP|ROFS|NAMETOOLONG)$/.test(code ?? '')
   )
 }
 

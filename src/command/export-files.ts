@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { type FileHandle, open, readFile } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { parse } from 'csv-parse'
 import type { Checkpoint } from '../index.ts'
 import { isObject, parseObject } from '../shared/json.ts'
 import { CommandError } from './errors.ts'
-import { replaceFile } from './private-files.ts'
+import { readBytes, replaceFile } from './private-files.ts'
 
 /** Where the rows of an export go: one text for each file, and then how far the list has been read. */
 export interface Sink {
@@ -72,13 +72,10 @@ export class ExportFiles implements Sink {
     }
     const handles: FileHandle[] = []
     try {
-      // The file of a finished export is only opened, because a person might have edited it.
-      if (saved?.done) {
-        for (const path of paths) await (await open(path)).close()
-        return new ExportFiles(paths, options, platform, saved, handles)
-      }
-      for (const path of paths) handles.push(await (saved === undefined ? create(path) : open(path, 'r+')))
-      for (const [index, handle] of handles.entries()) await check(paths[index] ?? '', handle, saved?.files[index])
+      const mode = saved?.done ? 'r' : 'r+'
+      for (const path of paths) handles.push(await (saved === undefined ? create(path) : open(path, mode)))
+      for (const [index, handle] of handles.entries()) await check(paths[index] ?? '', handle, index, saved)
+      if (saved?.done) return new ExportFiles(paths, options, platform, saved, handles)
       for (const [index, handle] of handles.entries()) await handle.truncate(saved?.files[index]?.bytes ?? 0)
       const fresh = {
         cursor: null,
@@ -119,8 +116,9 @@ export class ExportFiles implements Sink {
     for (const [index, handle] of this.#handles.entries()) {
       const data = Buffer.from(texts[index] ?? '')
       if (data.length === 0) continue
-      await handle.write(data, 0, data.length, this.#bytes[index])
-      this.#bytes[index] = (this.#bytes[index] ?? 0) + data.length
+      const position = this.#bytes[index] ?? 0
+      await writeAll(handle, data, position)
+      this.#bytes[index] = position + data.length
     }
   }
 
@@ -141,6 +139,17 @@ export class ExportFiles implements Sink {
   }
 }
 
+/**
+ * Writes all data. Where space ends, the system writes a part of it first, and then fails. `handle.writeFile` repeats
+ * that too, but not from a position.
+ */
+async function writeAll(handle: FileHandle, data: Buffer, position: number): Promise<void> {
+  for (let written = 0; written < data.length; ) {
+    const { bytesWritten } = await handle.write(data, written, data.length - written, position + written)
+    written += bytesWritten
+  }
+}
+
 /** Yields the lines of a text. Unlike `node:readline`, it does not split at U+2028 and U+2029, which JSON leaves as they are. */
 async function* linesOf(stream: AsyncIterable<unknown>): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder()
@@ -158,12 +167,12 @@ export function checkpointOf([path = '']: readonly string[]): string {
 }
 
 async function readSaved(path: string): Promise<Saved | undefined> {
-  const text = await readFile(path, 'utf8').catch((thrown: NodeJS.ErrnoException) => {
+  const text = await readBytes(path).catch((thrown: NodeJS.ErrnoException) => {
     if (thrown.code === 'ENOENT') return undefined
     throw thrown
   })
   if (text === undefined) return undefined
-  const saved = parseObject(text) as unknown as Saved | undefined
+  const saved = parseObject(String(text)) as unknown as Saved | undefined
   if (typeof saved?.options === 'string' && Array.isArray(saved.files) && saved.files.every(isProgress)) return saved
   throw refused(path, 'is damaged')
 }
@@ -189,11 +198,13 @@ async function create(path: string): Promise<FileHandle> {
   }
 }
 
-async function check(path: string, handle: FileHandle, progress: Progress | undefined): Promise<void> {
-  if (progress === undefined) return
+async function check(path: string, handle: FileHandle, index: number, saved: Saved | undefined): Promise<void> {
+  const progress = saved?.files[index]
+  if (saved === undefined || progress === undefined) return
   const { bytes, digest, inode } = progress
   const { size, ino } = await handle.stat({ bigint: true })
-  if (size < BigInt(bytes)) throw refused(path, `has ${size} bytes, and had ${bytes} at its checkpoint`)
+  if (size < BigInt(bytes) || (saved.done && size > BigInt(bytes)))
+    throw refused(path, `has ${size} bytes, and had ${bytes} at its checkpoint`)
   if ((await digestOf(handle, bytes)) !== digest) throw refused(path, 'is not the file of its checkpoint')
   if (bytes === 0 && String(ino) !== inode) throw refused(path, 'is not the file of its checkpoint')
 }

@@ -17,7 +17,7 @@ import {
   count,
   type FormatFlags,
   knownFields,
-  listOf,
+  namesOf,
   noteUnseen,
   toCsv,
   valueAt,
@@ -43,7 +43,7 @@ export function addExport(program: Command, terminal: Terminal): void {
   const command = withSessionOptions(program.command('export'))
     .description('write every item to a file; run the same command again to go on after an interruption')
     .argument('<kind>', 'conversations, contacts, members, tasks or segments')
-    .option('--with <parts>', 'messages, notes or both of each conversation', listOf)
+    .option('--with <parts>', 'messages, notes or both of each conversation', namesOf)
     .option('--out <file>', 'the file, which must not exist (default: stdout, where nothing can go on)')
     .option('--limit <number>', 'number of items of a page', count, 100)
     .option('--no-progress', 'no status line')

@@ -16,7 +16,7 @@ export type Format = 'table' | 'ndjson' | 'json' | 'csv'
 export function withFormatOptions(command: Command, formats: readonly Format[]): Command {
   return command
     .addOption(new Option('--format <format>', 'how to print the items').choices(formats))
-    .option('--fields <fields>', 'only these fields, such as id,status,user.email', fieldsOf)
+    .option('--fields <fields>', 'only these fields, such as id,status,user.email', namesOf)
     .option('--raw', 'CSV: do not put a quote before texts that a spreadsheet would take for a formula')
 }
 
@@ -25,10 +25,11 @@ export function listOf(text: string): string[] {
   return text.split(/[\s,]+/).filter((part) => part !== '')
 }
 
-function fieldsOf(text: string): string[] {
-  const fields = listOf(text)
-  if (fields.length > 0) return fields
-  throw new InvalidArgumentError('Name at least one field.')
+/** Reads a list of at least one name. */
+export function namesOf(text: string): string[] {
+  const names = listOf(text)
+  if (names.length > 0) return names
+  throw new InvalidArgumentError('Name at least one.')
 }
 
 /** Notes the fields that no item of the first page has, because one may be misspelled. */
@@ -58,7 +59,9 @@ export const knownFields: Readonly<Record<string, readonly string[]>> = {
 
 /** Returns rows as CSV. NDJSON is the exact form: CSV is for spreadsheets, where a text must not act as a formula. */
 export function toCsv(rows: readonly (readonly unknown[])[], isRaw = false): string {
-  const cells = rows.map((row) => row.map((value) => (typeof value === 'number' ? value : toText(value))))
+  // Some programs skip a NUL, and then find a formula behind it.
+  const toCell = (value: unknown) => (isRaw ? toText(value) : toText(value).replaceAll('\0', ''))
+  const cells = rows.map((row) => row.map((value) => (typeof value === 'number' ? value : toCell(value))))
   return stringify(cells, { escape_formulas: !isRaw, record_delimiter: '\n' })
 }
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { mkdir, open, readFile, writeFile } from 'node:fs/promises'
-import { join, parse } from 'node:path'
+import { access, constants, mkdir, open, writeFile } from 'node:fs/promises'
+import { dirname, join, parse } from 'node:path'
 import { Readable } from 'node:stream'
 import { Argument, type Command, InvalidArgumentError as InvalidFlagError } from 'commander'
 import {
@@ -18,7 +18,7 @@ import { readPairs, tellWho } from './call.ts'
 import { collect } from './commands.ts'
 import { type ContactRow, readContacts } from './contact-file.ts'
 import { CommandError, commandOf } from './errors.ts'
-import { checkPrivateFile, requireSqlite } from './private-files.ts'
+import { checkPrivateFile, readBytes, requireSqlite } from './private-files.ts'
 import { readBaseUrl, type Session, type SessionFlags, withSession, withSessionOptions } from './session.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -88,7 +88,9 @@ const mostUnconfirmed = 5
 
 async function importContacts(path: string, flags: Flags, terminal: Terminal): Promise<void> {
   const { state, check, dryRun, failed: failedPath } = flags
-  const file = readContacts(await readFile(path), readPairs('--map', flags.map))
+  const file = readContacts(await readBytes(path), readPairs('--map', flags.map))
+  // Before the rows are sent whose failures it is for.
+  if (failedPath !== undefined) await access(`${dirname(failedPath)}/`, constants.W_OK)
   const confirmTimeout = flags.confirmTimeout * 1_000
   const counts: Record<Outcome, number> = { created: 0, existed: 0, repeated: 0, failed: 0, unconfirmed: 0 }
   const failed: [ContactRow, string][] = []
@@ -100,6 +102,7 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
   const storage = dryRun ? undefined : await openStorage(state, terminal)
   const running = new Set<Promise<unknown>>()
   let written = failedPath
+  let outputError: unknown
   const work = async (session: Session): Promise<void> => {
     const { workspace } = session
     const { signal } = terminal.io
@@ -157,7 +160,10 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
     if (failedPath !== undefined && failed.length > 0) written = await writeNew(failedPath, file.withReasons(failed))
     const words = Object.entries(counts).map(([name, value]) => `${value} ${name}`)
     const text = `${dryRun ? 'It would be ' : ''}${words.join(', ')}`
-    await terminal.show({ ...counts, dryRun: dryRun === true }, text).catch(() => {})
+    // Other errors come first.
+    await terminal.show({ ...counts, dryRun: dryRun === true }, text).catch((thrown: unknown) => {
+      outputError = thrown
+    })
   }
   if (counts.unconfirmed > 0) {
     const hint = 'Look for them in the service, then decide about each.'
@@ -169,6 +175,7 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
       written === undefined ? 'Run it again with --failed to get them.' : `Correct ${written}, and import it.`
     throw new CommandError(70, `${counts.failed} rows failed.`, hint)
   }
+  if (outputError !== undefined) throw outputError
 }
 
 /**

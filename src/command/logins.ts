@@ -52,7 +52,7 @@ export interface SaveOptions {
  */
 export class Logins {
   readonly file: string
-  /** One sentence for each file whose modes were changed, because other users could read it. */
+  /** What was changed because other users could read it, in sentences. */
   readonly repairs: readonly string[]
   readonly #storage: SqliteStorage
 
@@ -66,10 +66,14 @@ export class Logins {
   static async open({ env, platform }: Io): Promise<Logins> {
     requireSqlite('Stored logins')
     const folder = dataFolder({ env, platform })
-    const repairs = [...(await preparePrivateFolder(folder, platform))]
+    const ofFolder = await preparePrivateFolder(folder, platform)
     const file = join(folder, 'logins.db')
-    for (const path of [file, `${file}-wal`, `${file}-shm`]) repairs.push(...(await checkPrivateFile(path, platform)))
-    const logins = new Logins(file, repairs)
+    const ofFiles: string[] = []
+    for (const path of [file, `${file}-wal`, `${file}-shm`]) ofFiles.push(...(await checkPrivateFile(path, platform)))
+    // A copy would lose what another process still writes to the file.
+    if (ofFiles.length > 0)
+      ofFiles.push(`Who opened it before can still read it, and later tokens too: remove ${file}* and log in again.`)
+    const logins = new Logins(file, [...ofFolder, ...ofFiles])
     // Creates the file before the consent, so that a problem with the file is found first.
     await logins.read()
     return logins
@@ -230,6 +234,9 @@ function freeName(logins: readonly Login[], { organization, actor }: Connection)
 
 /** Checks the name of a profile. */
 export function checkName(name: string | undefined): string | undefined {
-  if (name === undefined || /^[\w-]{1,50}$/.test(name)) return name
-  throw usage('The name of a profile has letters, digits, "-" and "_" only.', 'Choose another name.')
+  if (name === undefined || /^\w[\w-]{0,49}$/.test(name)) return name
+  throw usage(
+    'The name of a profile has letters, digits, "_" and "-" only, and no "-" at its start.',
+    'Choose another.',
+  )
 }

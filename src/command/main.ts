@@ -20,13 +20,16 @@ import { type Io, Terminal } from './terminal.ts'
 /** Runs a command and returns its exit code. Nothing is thrown. */
 export async function runCommand(io: Io): Promise<number> {
   const terminal = new Terminal(io)
+  let help = ''
   try {
-    const program = createProgram(terminal)
+    const program = createProgram(terminal, (text) => {
+      help += text
+    })
     if (io.args.length === 0) program.outputHelp()
-    else await program.parseAsync(io.args, { from: 'user' })
+    else await program.parseAsync(io.args, { from: 'user' }).catch(unlessDone)
+    if (help !== '') await terminal.print(help)
     return 0
   } catch (thrown) {
-    if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0
     const failure = describeFailure(thrown, io.args)
     if (terminal.json) io.stderr.write(`${JSON.stringify(failure)}\n`)
     else {
@@ -36,6 +39,11 @@ export async function runCommand(io: Io): Promise<number> {
     }
     return failure.exitCode
   }
+}
+
+/** Commander also ends with an error after it has written help or a version. */
+function unlessDone(thrown: unknown): void {
+  if (!(thrown instanceof CommanderError) || thrown.exitCode !== 0) throw thrown
 }
 
 const examples = `
@@ -51,7 +59,7 @@ ${Object.entries(exitCodes)
 `
 
 /** Creates the tree of all commands. */
-function createProgram(terminal: Terminal): Command {
+function createProgram(terminal: Terminal, writeOut: (help: string) => void): Command {
   const program = new Command(programName)
     .description(
       'Logs in to a support workspace, reads, exports and imports its data, and imitates it for development.',
@@ -62,7 +70,7 @@ function createProgram(terminal: Terminal): Command {
     // The commands inherit both.
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => void terminal.io.stdout.write(text),
+      writeOut,
       // The error is thrown as well, and reported once.
       writeErr: () => {},
       outputError: () => {},

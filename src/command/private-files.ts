@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, open, rename } from 'node:fs/promises'
+import { chmod, lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { CommandError, usage } from './errors.ts'
@@ -61,6 +61,11 @@ export function requireSqlite(what: string): void {
   )
 }
 
+/** Reads a file. Its errors have the path, which Node leaves out if it is a folder. */
+export async function readBytes(path: string): Promise<Buffer> {
+  return readFile(path).catch((thrown: Error) => Promise.reject(Object.assign(thrown, { path })))
+}
+
 const longestWait = 1_000
 
 /**
@@ -70,7 +75,9 @@ const longestWait = 1_000
  *   second.
  */
 export async function replaceFile(path: string, text: string, platform: string, move = rename): Promise<void> {
-  const file = await open(`${path}.new`, 'w', 0o600)
+  // What is there was left by a crash, or put there by somebody else so that the text is written through a link.
+  await rm(`${path}.new`, { force: true })
+  const file = await open(`${path}.new`, 'wx', 0o600)
   try {
     await file.writeFile(text)
     await file.sync()

@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { announceProbe, describeEvidence, mergeEvidence, overlayOf, parseEvidence, probe } from '../probe/index.ts'
 import { CommandError } from './errors.ts'
-import { replaceFile } from './private-files.ts'
+import { readBytes, replaceFile } from './private-files.ts'
 import { type SessionFlags, withSession, withSessionOptions } from './session.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -52,7 +51,7 @@ async function probeService({ out, yes, ...flags }: ProbeFlags, terminal: Termin
 }
 
 async function compare(files: readonly string[], terminal: Terminal): Promise<void> {
-  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')))
+  const texts = await Promise.all(files.map(async (file) => String(await readBytes(file))))
   const evidence = mergeEvidence(...texts.map(parseEvidence))
   await terminal.show(evidence, describeEvidence(evidence).join('\n'))
 }

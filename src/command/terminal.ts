@@ -1,8 +1,7 @@
-import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { type Readable, Writable } from 'node:stream'
+import { addAbortSignal, type Readable, Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { CommandError, usage } from './errors.ts'
+import { CommandError, lostOutput, usage } from './errors.ts'
 
 /** The parts of its process that a command uses. Tests pass their own. */
 export interface Io {
@@ -52,11 +51,24 @@ export class Terminal {
     return stdin.isTTY === true && stderr.isTTY === true && !this.json
   }
 
-  /** Writes data to stdout: exactly to a pipe, and printable to a terminal. */
-  async print(text: string): Promise<void> {
+  /**
+   * Writes data to stdout: exactly to a pipe, and printable to a terminal.
+   *
+   * @param effect what the service has done, which an error then says
+   */
+  async print(text: string, effect?: string): Promise<void> {
     const { stdout, signal } = this.io
     signal.throwIfAborted()
-    if (!stdout.write(stdout.isTTY ? printable(text) : text)) await once(stdout, 'drain', { signal })
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const stop = () => reject(signal.reason)
+    const goesOn = stdout.write(stdout.isTTY ? printable(text) : text, (error) => {
+      if (!error) resolve()
+      // After an EPIPE, the program ends.
+      else if ((error as NodeJS.ErrnoException).code !== 'EPIPE') reject(lostOutput(error, effect))
+    })
+    // A reader that takes nothing must not keep the command.
+    if (!goesOn) signal.addEventListener('abort', stop)
+    await promise.finally(() => signal.removeEventListener('abort', stop))
   }
 
   /** Prints a value as a line of JSON, or a text for people. */
@@ -84,7 +96,10 @@ export class Terminal {
 
   /** Reads all of stdin. */
   async readAll(): Promise<string> {
-    return (await buffer(this.io.stdin)).toString('utf8')
+    const { stdin, signal } = this.io
+    // An interrupted stream rejects with an error of its own.
+    const bytes = await buffer(addAbortSignal(signal, stdin)).finally(() => signal.throwIfAborted())
+    return bytes.toString('utf8')
   }
 
   /** Asks for a yes. Without a terminal it must have been given as an option. */

@@ -75,9 +75,9 @@ describe('list', () => {
   })
 
   test.each([
-    ['json', '[\n{"id":"=1","n":-5},\n{"id":"-x","n":1}\n]\n'],
+    ['json', '[\n{"id":"=1","n":-5},\n{"id":"\\u0000-x","n":1}\n]\n'],
     ['csv', "id,n\n'=1,-5\n'-x,1\n"],
-    ['csv --raw', 'id,n\n=1,-5\n-x,1\n'],
+    ['csv --raw', 'id,n\n=1,-5\n\0-x,1\n'],
     ['csv --fields n,@id', "n,'@id\n-5,\n1,\n"],
     ['ndjson --fields n', '{"n":-5}\n{"n":1}\n'],
   ])('prints %s', async (format, expected) => {
@@ -86,7 +86,7 @@ describe('list', () => {
       body: {
         data: [
           { id: '=1', n: -5 },
-          { id: '-x', n: 1 },
+          { id: '\0-x', n: 1 },
         ],
       },
     })
@@ -205,4 +205,13 @@ test.each([
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toContain(message)
   expect(sandbox.requests).toEqual([])
+})
+
+test.each([
+  ['list contacts --all', 70, 'The output could not be written'],
+  ['call contacts.create -f email=a@example.com', 65, 'The write was applied, but its output could not be written'],
+])('`%s` is an error if its output is lost', async (args, exitCode, message) => {
+  const { code, failure } = await command(`${args} --json`, { isFull: true })
+  expect(code).toBe(exitCode)
+  expect(failure).toMatchObject({ exitCode, message: `${message} (ENOSPC: no space left on device).` })
 })

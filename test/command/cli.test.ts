@@ -1,9 +1,15 @@
 // What only a process of its own shows: signals, closed pipes, warnings of the runtime. Everything else runs in `run.ts`.
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
+import { useSandboxes } from '../sandbox/helpers.ts'
+import { useFolder } from './folder.ts'
 
 const cli = fileURLToPath(new URL('../../src/command/cli.ts', import.meta.url))
+const startSandbox = useSandboxes()
+const createFolder = useFolder()
 const running: ChildProcess[] = []
 afterEach(() => {
   for (const child of running.splice(0)) child.kill('SIGKILL')
@@ -37,4 +43,54 @@ test('a command exits quietly if the reader of its output is gone', async () => 
   await fetch(`${url}/api/oauth/v1/me`).catch(() => {})
   expect(await exit).toBe(0)
   expect(output.stderr).toBe('')
+})
+
+describe.skipIf(process.platform !== 'linux')('where space ends', () => {
+  /** Runs a line of a shell, in which `$command` is the command, in a new folder with access to a sandbox. */
+  async function setUp() {
+    const sandbox = await startSandbox({ conversations: 35 })
+    const folder = createFolder()
+    const env = {
+      ...process.env,
+      command: `${process.execPath} ${cli}`,
+      SUPPORT_WORKSPACE_URL: sandbox.url,
+      SUPPORT_WORKSPACE_TOKEN: sandbox.issueToken({ actor: 'self' }),
+    }
+    const shell = (line: string) =>
+      new Promise<{ code: number; stderr: string }>((resolve) => {
+        const child = execFile('/bin/sh', ['-c', line], { env, cwd: folder }, (_error, _stdout, stderr) =>
+          resolve({ code: child.exitCode ?? 0, stderr }),
+        )
+      })
+    return { sandbox, shell, read: (name: string) => readFileSync(join(folder, name), 'utf8') }
+  }
+
+  test('an export fails, and goes on later without a gap', async () => {
+    const { shell, read } = await setUp()
+    const line = '$command export conversations --limit 10 --out out.ndjson'
+    const { code, stderr } = await shell(`ulimit -f 16; ${line}`)
+    expect({ code, stderr }).toEqual({
+      code: 70,
+      stderr: expect.stringMatching(/^A file could not be written \(EFBIG: /),
+    })
+    expect(read('out.ndjson')).toHaveLength(16 * 512)
+    expect((await shell(line)).code).toBe(0)
+    await shell('$command export conversations --out whole.ndjson')
+    expect(read('out.ndjson')).toBe(read('whole.ndjson'))
+  })
+
+  test.each([
+    ['a file', '(ulimit -f 4; $command list conversations --all > out.ndjson)', 'EFBIG'],
+    ['a device', '$command --help > /dev/full', 'ENOSPC'],
+  ])('output that does not fit into %s is an error', async (_, line, cause) => {
+    const { shell } = await setUp()
+    const { code, stderr } = await shell(line)
+    expect({ code, stderr }).toEqual({ code: 70, stderr: expect.stringMatching(`^The output could not be .*${cause}`) })
+  })
+
+  test('a lost message does not stop a write', async () => {
+    const { shell, sandbox } = await setUp()
+    expect(await shell('$command call contacts.create -f email=a@example.com 2> /dev/full')).toMatchObject({ code: 0 })
+    expect(sandbox.requests.map(({ method }) => method)).toEqual(['GET', 'POST'])
+  })
 })

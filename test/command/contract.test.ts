@@ -27,6 +27,17 @@ describe('every command', () => {
     expect(stdout).toContain(text)
   })
 
+  test.each([[[]], [['--version']], [['sandbox', '--help']], [['commands', '--json']]])(
+    '%j is an error if its output is lost',
+    async (args) => {
+      const { code, stderr } = await run(args, { isFull: true })
+      expect({ code, stderr }).toEqual({
+        code: 70,
+        stderr: expect.stringContaining('The output could not be written (ENOSPC: no space left on device).'),
+      })
+    },
+  )
+
   test.each([
     [['sandbx'], 'Unknown command `sandbx`. Did you mean sandbox?'],
     [['commands', '--jsn'], 'Unknown option `--jsn`. Did you mean --json?'],

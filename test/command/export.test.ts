@@ -3,9 +3,11 @@ import {
   copyFileSync,
   existsSync,
   lstatSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -76,11 +78,18 @@ describe('export', () => {
     expect(rows('out.ndjson')[0]).toEqual({ id: expect.any(String), user: undefined, 'user.email': expect.any(String) })
   })
 
-  test('is not complete without its file', async () => {
+  test.each<[string, string, (path: string) => void]>([
+    ['is gone', 'has lost its file', (path) => rmSync(path)],
+    ['was cut', 'has 100 bytes, and had', (path) => truncateSync(path, 100)],
+    ['has a new line', 'bytes, and had', (path) => appendFileSync(path, '{"id":"mine"}\n')],
+    ['was changed', 'is not the file of its checkpoint', (path) => writeFileSync(path, '[', { flag: 'r+' })],
+  ])('is not complete if its file %s', async (_, message, damage) => {
     await exportTo('out.ndjson')
-    rmSync(join(folder, 'out.ndjson'))
+    damage(join(folder, 'out.ndjson'))
+    const before = existsSync(join(folder, 'out.ndjson')) ? read('out.ndjson') : undefined
     const { code, failure } = await exportTo('out.ndjson')
-    expect([code, failure.message]).toEqual([70, expect.stringContaining('has lost its file')])
+    expect([code, failure.message]).toEqual([70, expect.stringContaining(message)])
+    expect(existsSync(join(folder, 'out.ndjson')) ? read('out.ndjson') : undefined).toBe(before)
   })
 
   test('writes a conversation a line, with its messages and notes, for its user alone', async () => {
@@ -210,6 +219,17 @@ describe('export', () => {
     expect(existsSync(join(folder, 'out.ndjson')) ? read('out.ndjson') : undefined).toBe(before)
   })
 
+  test.each<[string, string, (path: string) => void]>([
+    ['a link to itself', 'out.ndjson cannot be opened (ELOOP).', (path) => symlinkSync(path, path)],
+    ['a folder', 'out.ndjson cannot be opened (EISDIR).', (path) => mkdirSync(path)],
+    ['beside a folder', 'out.ndjson.checkpoint cannot be opened (EISDIR).', (path) => mkdirSync(`${path}.checkpoint`)],
+    ['beside one', '.checkpoint.new cannot be opened (ERR_FS_EISDIR).', (path) => mkdirSync(`${path}.checkpoint.new`)],
+  ])('--out that is %s is a mistake', async (_, message, prepare) => {
+    prepare(join(folder, 'out.ndjson'))
+    const { code, failure } = await exportTo('out.ndjson')
+    expect([code, failure.message]).toEqual([2, expect.stringContaining(message)])
+  })
+
   test('refuses to go on with the data of another organization', async () => {
     await exportTwoPages('out.ndjson')
     env.SUPPORT_WORKSPACE_TOKEN = sandbox.issueToken({ organization: sandbox.state.organizations[1]?.id ?? '' })
@@ -221,6 +241,7 @@ describe('export', () => {
     [['contacts', '--with', 'messages'], 'contacts have no messages to export.'],
     [['conversations', '--with', 'tasks'], 'conversations have no tasks to export.'],
     [['conversations', '--with', 'notes', '--format', 'csv'], 'Pass --out.'],
+    [['conversations', '--with', ''], 'Name at least one.'],
     [['conversations', '--fields', 'status'], '--fields lacks id.'],
     [['tasks', '--format', 'csv'], 'Name them with --fields.'],
     [['everything'], 'There is no operation "everything.list".'],
@@ -233,6 +254,14 @@ describe('export', () => {
 })
 
 describe('replaceFile', () => {
+  test('does not write through a link that somebody has put there', async () => {
+    writeFileSync(join(folder, 'precious'), 'mine')
+    symlinkSync('precious', join(folder, 'file.new'))
+    await replaceFile(join(folder, 'file'), 'text', process.platform)
+    expect([read('precious'), read('file')]).toEqual(['mine', 'text'])
+    expect(readdirSync(folder).sort()).toEqual(['file', 'precious'])
+  })
+
   const held = (times: number, code: string) => {
     let calls = 0
     return async () => {

@@ -4,7 +4,7 @@ import type { Sandbox } from 'support-workspace-sdk/sandbox'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
-import { run } from './run.ts'
+import { type Given, run } from './run.ts'
 
 const startSandbox = useSandboxes()
 const createFolder = useFolder()
@@ -18,8 +18,9 @@ function importText(text: string | Buffer, ...args: string[]) {
   writeFileSync(place('contacts.csv'), text)
   return importFile('contacts.csv', ...args)
 }
-const importFile = (name: string, ...args: string[]) =>
-  run(['import', 'contacts', place(name), '--state', place('state'), '--json', ...args], { env })
+const importFile = (name: string, ...args: string[]) => runImport({ env }, name, ...args)
+const runImport = (given: Given, name: string, ...args: string[]) =>
+  run(['import', 'contacts', place(name), '--state', place('state'), '--json', ...args], given)
 const addresses = () => sandbox.state.contacts.map(({ user }) => user.email)
 const created = () => sandbox.requests.filter(({ method }) => method === 'POST')
 
@@ -128,6 +129,19 @@ describe('import contacts', () => {
     expect(lines[0].unconfirmed).toBeLessThan(20)
   })
 
+  test('is an error if its counts are lost, unless there is another one', async () => {
+    writeFileSync(place('good.csv'), 'email\na@example.com\n')
+    writeFileSync(place('bad.csv'), 'email\nno address\n')
+    const failures = [
+      await runImport({ env, isFull: true }, 'good.csv'),
+      await runImport({ env, isFull: true }, 'bad.csv'),
+    ]
+    expect(failures.map(({ failure }) => failure.message)).toEqual([
+      expect.stringMatching(/^The output could not be written /),
+      '1 rows failed.',
+    ])
+  })
+
   test('a revoked token ends it with 77', async () => {
     env.SUPPORT_WORKSPACE_TOKEN = 'swot_revoked'
     expect(await importText('email\na@example.com\n')).toMatchObject({ code: 77 })
@@ -147,6 +161,7 @@ describe('import contacts', () => {
   test.each<[string | Buffer, number, string]>([
     ['name\nA\n', 2, 'No column is the address.'],
     ['email,phone,city\na,b,c\n', 2, 'It is not known what these columns are: phone, city.'],
+    ['email,constructor,__proto__\na,b,c\n', 2, 'It is not known what these columns are: constructor, __proto__.'],
     ['email,Email\na,b\n', 2, 'Two columns are the field email.'],
     ['email,name\na@example.com\n', 70, 'Line 2 is not CSV: Invalid Record Length.'],
     ['email\n"a\n', 70, 'is not CSV: Quote Not Closed.'],
@@ -155,6 +170,21 @@ describe('import contacts', () => {
     const { code, failure } = await importText(text)
     expect({ code, message: failure.message }).toEqual({ code: exit, message: expect.stringContaining(message) })
     expect(sandbox.requests).toEqual([])
+  })
+
+  test.each([
+    ['none/failed.csv', 'none/ cannot be opened (ENOENT).'],
+    ['contacts.csv/failed.csv', 'contacts.csv/ cannot be opened (ENOTDIR).'],
+  ])('refuses --failed %s before anything is sent', async (name, message) => {
+    const { code, failure } = await importText('email\na@example.com\n', '--failed', place(name))
+    expect([code, failure.message]).toEqual([2, expect.stringContaining(message)])
+    expect(sandbox.requests).toEqual([])
+  })
+
+  test('refuses a folder', async () => {
+    mkdirSync(place('contacts'))
+    const { code, failure } = await importFile('contacts')
+    expect([code, failure.message]).toEqual([2, expect.stringContaining('contacts cannot be opened (EISDIR).')])
   })
 
   test('refuses a column that is not there', async () => {

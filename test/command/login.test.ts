@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { ConnectionStore } from 'support-workspace-sdk/oauth'
 import { sqliteStorage } from 'support-workspace-sdk/storage'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { freePort } from '../helpers/free-port.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
@@ -180,6 +180,7 @@ describe('login', () => {
     [['login', '--scope', 'contacts:read'], 'needs --client-id.'],
     [['login', '--scope', 'contacts:read', '--client-id', 'x'], 'needs --redirect-uri.'],
     [['login', '--scope', 'x', '--profile', 'a b'], 'The name of a profile has letters'],
+    [['login', '--scope', 'x', '--profile', '--json'], 'no \\"-\\" at its start'],
     [['login', '--scope', 'x', '--base-url', 'http://example.com'], 'plain http'],
   ])('%j is a mistake', async (args, message) => {
     const { code, stderr, stdout } = await run(args, { env: { XDG_DATA_HOME: folder() } })
@@ -235,6 +236,15 @@ describe('login --with-token', () => {
     expect(ran.stderr).toContain(message)
     expect(ran.stderr).not.toContain('swot_')
     expect((await run(['logins', '--json'], { env })).lines).toEqual([])
+  })
+
+  test('can be interrupted while it waits for the token', async () => {
+    const { env } = await setUp()
+    const stdin = new PassThrough()
+    const login = start(['login', '--with-token'], { env, stdin })
+    await vi.waitFor(() => expect(stdin.listenerCount('readable')).toBe(1))
+    login.interrupt()
+    expect((await login.ended).code).toBe(130)
   })
 })
 
@@ -376,6 +386,9 @@ describe('the folder of the logins', () => {
     const { stderr } = await run(['logins'], { env })
     expect(stderr).toContain(`${place} was open to other users (mode 0755), and is 0700 now.`)
     expect(stderr).toContain('logins.db was open to other users (mode 0644), and is 0600 now.')
+    expect(stderr).toContain(`can still read it, and later tokens too: remove ${place}/logins.db* and log in again.`)
+    chmodSync(place, 0o755)
+    expect((await run(['logins'], { env })).stderr).not.toContain('log in again')
     expect([modeOf(place), modeOf(join(place, 'logins.db'))]).toEqual(['700', '600'])
   })
 

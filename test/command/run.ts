@@ -1,4 +1,4 @@
-import { PassThrough } from 'node:stream'
+import { PassThrough, Writable } from 'node:stream'
 import { interrupted } from '../../src/command/errors.ts'
 import { runCommand } from '../../src/command/main.ts'
 import type { Io } from '../../src/command/terminal.ts'
@@ -10,6 +10,8 @@ export interface Given {
   readonly stdin?: string | PassThrough
   /** Which streams are terminals. */
   readonly terminals?: readonly ('stdin' | 'stdout' | 'stderr')[]
+  /** Whether the disk that stdout leads to is full. */
+  readonly isFull?: boolean
   readonly platform?: string
   readonly openBrowser?: (address: string) => unknown
   readonly loginTimeout?: number
@@ -73,7 +75,7 @@ export function start(args: readonly string[], given: Given = {}): Running {
     args,
     env: given.env ?? {},
     stdin: Object.assign(stdin, { isTTY: given.terminals?.includes('stdin') === true }),
-    stdout: write('stdout'),
+    stdout: given.isFull ? fullDisk() : write('stdout'),
     stderr: write('stderr'),
     platform: given.platform ?? process.platform,
     signal: interrupt.signal,
@@ -102,6 +104,11 @@ export function start(args: readonly string[], given: Given = {}): Running {
       }
     },
   }
+}
+
+function fullDisk(): Writable {
+  const error = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+  return new Writable({ autoDestroy: false, write: (_chunk, _encoding, done) => done(error) }).on('error', () => {})
 }
 
 /** Runs a command in this process until it ends. */
