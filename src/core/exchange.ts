@@ -117,7 +117,7 @@ function errorOf(
   head: ResponseHead | undefined,
   isPlatform: boolean,
 ): RequestError {
-  if (thrown instanceof UnusableResponse && head !== undefined) return unusableError(record, head, thrown)
+  if (thrown instanceof UnusableResponse) return unusableError(record, head as ResponseHead, thrown)
   // If only the body failed, the request was sent.
   const from = head !== undefined ? 'body' : isPlatform ? 'platform' : 'custom'
   return networkError(record, thrown, classifyFetchError(thrown, from))

@@ -158,11 +158,12 @@ describe('a name that no document has', () => {
     const { contacts } = makeClient({ fetch: scripted(list, list, created, created), logger })
     for (let i = 0; i < 2; i += 1)
       await contacts.list({ limit: 5, stage: token } as never, { extraQuery: { known: 1 } })
-    const body = { email: 'ada@example.com', nickname: token }
+    const body = { email: 'ada@example.com', nickname: token, ['n'.repeat(50)]: token }
     for (let i = 0; i < 2; i += 1) await contacts.create(body, { extraBody: { known: 1 } })
     expect(logger.lines).toEqual([
       `warn support-workspace-sdk: contacts.list: \`stage\` in the query ${hint('extraQuery')}`,
       `warn support-workspace-sdk: contacts.create: \`nickname\` in the body ${hint('extraBody')}`,
+      `warn support-workspace-sdk: contacts.create: \`${'n'.repeat(40)}\` in the body ${hint('extraBody')}`,
     ])
   })
 
