@@ -94,6 +94,17 @@ describe('what holds no options and would be ignored as a whole is rejected', ()
       () => client.request('POST', '/x', new FormData() as never),
       '`input` must be a plain object, not a FormData.',
     ],
+    [
+      'path of an operation',
+      () => client.call({ id: 'x', method: 'GET', path: '/x/{id}' }, { path: null as never }),
+      '`path` must be a plain object, not null.',
+    ],
+    [
+      'query that has a schema',
+      () =>
+        client.call({ id: 'x', method: 'GET', path: '/x', query: z.map(z.string(), z.string()) }, { query: new Map() }),
+      '`query` must be a plain object, not a Map.',
+    ],
   ])('%s', async (_, use, problem) => {
     expect(String(await rejection(startedBy(use)))).toContain(problem)
   })
