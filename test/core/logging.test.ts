@@ -128,6 +128,19 @@ describe('SUPPORT_WORKSPACE_LOG', () => {
     expect(await consoleLines(options)).toBe(count)
   })
 
+  const complaint = 'support-workspace-sdk: SUPPORT_WORKSPACE_LOG must be one of debug, info, warn, error, off.'
+
+  test.each([
+    ['debug', []],
+    ['', []],
+    ['verbose', [complaint]],
+  ])('%j makes the console warn of %j', async (level, expected) => {
+    vi.stubEnv('SUPPORT_WORKSPACE_LOG', level)
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    await consoleLines()
+    expect([...new Set(warn.mock.calls.flat())]).toEqual(expected)
+  })
+
   test('is the default of logLevel, also for a logger that is a function', async () => {
     vi.stubEnv('SUPPORT_WORKSPACE_LOG', 'debug')
     const logger = Object.assign(() => {}, recorder())
@@ -177,6 +190,14 @@ describe('a name that no document has', () => {
     const { contacts } = makeClient({ fetch: scripted(json({ data: { id: 'cnt_1' } })), ...options })
     await contacts.update('cnt_1', { [title]: true } as never)
     expect(warn).toHaveBeenCalledTimes(times)
+  })
+
+  test('is warned of for the first hundred names', async () => {
+    const logger = recorder()
+    const { contacts } = makeClient({ fetch: scripted(json({ data: { id: 'cnt_1' } })), logger })
+    const names = Array.from({ length: 101 }, (_, number) => `name${number}`)
+    await contacts.update('cnt_1', Object.fromEntries(names.map((name) => [name, true])) as never)
+    expect(logger.lines).toHaveLength(100)
   })
 
   test('in an operation of the caller, and in a body that no document describes, is none', async () => {
