@@ -120,7 +120,7 @@ function errorOf(
   // If only the body failed, the request was sent.
   const from = head !== undefined ? 'body' : isPlatform ? 'platform' : 'custom'
   try {
-    if (thrown instanceof UnusableResponse && head !== undefined) return unusableError(record, head, thrown)
+    if (thrown instanceof UnusableResponse) return unusableError(record, head as ResponseHead, thrown)
     return networkError(record, thrown, classifyFetchError(thrown, from))
   } catch {
     // An error of a custom `fetch` can throw when it is read.

@@ -12,7 +12,7 @@ export interface FetchFault {
   /** The reason in plain words, if the error of the platform is hard to understand. */
   readonly reason?: string
   /** Set if the usual hint does not fit. */
-  readonly hint?: string
+  readonly hint?: string | undefined
   /** Whether the hint is about the configuration, so that it helps also where a write must be checked first. */
   readonly isConfiguration?: boolean
 }
@@ -32,7 +32,7 @@ export function classifyFetchError(thrown: unknown, from: 'platform' | 'custom' 
   const { matches, countsFromAnyFetch, provesNothing, ...known } = row
   const outcome = !provesNothing && (from === 'platform' || countsFromAnyFetch) ? 'not-sent' : 'unknown'
   const hint = row.hint ?? (from === 'platform' ? unusedProxy() : undefined)
-  return { ...unknown, ...known, outcome, ...(hint !== undefined && { hint }), isConfiguration: hint !== undefined }
+  return { ...unknown, ...known, outcome, hint, isConfiguration: hint !== undefined }
 }
 
 /** Node ignores the variables of a proxy unless it is told to use them. */

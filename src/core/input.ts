@@ -121,7 +121,8 @@ export function captureCall(
   if (isCustom(operation)) checkCustom(operation, input)
   const { body, path = noParameters, query } = input
   if (operation.method === 'GET') checkNoBody(body === undefined ? extraBody && 'extraBody' : 'body')
-  const keepsQuery = isCustom(operation) && operation.query !== undefined
+  // Only operations of the caller have a schema for the query.
+  const keepsQuery = operation.query !== undefined
   const keepsBody = isCustom(operation) && operation.body !== undefined
   return {
     operation,
@@ -182,7 +183,7 @@ function fillPath({ path }: Operation, parameters: JsonObject): string {
     )
   }
   // A parameter can complete an encoded "..".
-  if (filled !== path) checkPath(filled as Operation['path'])
+  checkPath(filled)
   return filled
 }
 

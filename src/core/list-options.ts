@@ -171,8 +171,8 @@ const checkpointHint = 'Pass the `checkpoint` of a page unchanged, or leave it o
  *
  * @throws InvalidArgumentError if it differs from the checkpoints of pages.
  */
-function copyCheckpoint(_: string, given: unknown): Checkpoint | null | undefined {
-  if (given === undefined || given === null) return given
+function copyCheckpoint(_: string, given: unknown): Checkpoint | null {
+  if (given === null) return null
   if (typeof given === 'string') {
     throw new InvalidArgumentError(
       'resumeFrom',

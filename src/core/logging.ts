@@ -69,12 +69,12 @@ const mostWarnings = 100
 
 /** Returns a function that logs each warning once, to the console if there is no logger. */
 export function warningOnce(logger: Logger = console, level: LogLevel | undefined): (message: string) => void {
-  const log = createLog(logger, level)
+  const log = createLog(logger, level) as Log
   return (message) => {
     const given = warnings.get(logger) ?? new Set()
     if (given.size >= mostWarnings || given.has(message)) return
     warnings.set(logger, given.add(message))
-    log?.('warn', message)
+    log('warn', message)
   }
 }
 

@@ -11,17 +11,17 @@ export interface BodySchema extends StandardSchemaV1 {
 /** Logs a warning, once for each message. */
 export type Warn = (message: string) => void
 
-const listNames = ['limit', 'after', 'before']
+/** Only lists have a query. */
+const queryNames = ['limit', 'after', 'before']
 
 /** Warns of undocumented query parameters and body fields, because the service most likely ignores them. */
 export function warnOfUndocumented(
-  { id, envelope, body }: Operation,
+  { id, body }: Operation,
   argument: 'query' | 'body',
   given: unknown,
   warn: Warn,
 ): void {
-  const known =
-    argument === 'body' ? (body as BodySchema | undefined)?.documentedNames?.() : envelope === 'list' ? listNames : []
+  const known = argument === 'query' ? queryNames : (body as BodySchema).documentedNames?.()
   if (known === undefined) return
   for (const name of Object.keys(given ?? {})) {
     if (known.includes(name)) continue

@@ -135,7 +135,7 @@ export async function validateResponse(
     if (first !== undefined) invalid += 1
     if (invalid > mostInvalid) break
     countDrifts(drifts, id, checked.mismatches)
-    if (transforms) outputs.push(checked.value)
+    outputs.push(checked.value)
   }
   for (const drift of drifts.values()) notify(settings.onDrift, drift)
   if (!transforms) return data

@@ -29,13 +29,21 @@ test.each(['"swot_abc"', "'swot_abc'"])('a token in quotes is named: %s', (acces
 
 test('a 401 says how to log in, and that a token does not look like one of the service', async () => {
   const fetch = scripted(refusal(401, 'invalid_token'))
-  const hintOf = async (accessToken: string) => (await rejection(makeClient({ fetch, accessToken }).me())) as Error
-  expect(await hintOf('swot_abc')).toMatchObject({
-    hint: expect.stringMatching(/^Log in again for a new token\. .*docs\/login\.md.* support-workspace-sdk login/),
-  })
+  const hintOf = async (accessToken: string, after?: string) =>
+    rejection(makeClient({ fetch, accessToken }).contacts.list({ after }))
+  for (const after of [undefined, 'cursor']) {
+    expect(await hintOf('swot_abc', after)).toMatchObject({
+      hint: expect.stringMatching(/^Log in again for a new token\. .*docs\/login\.md.* support-workspace-sdk login/),
+    })
+  }
   expect(await hintOf('abc')).toMatchObject({
     hint: expect.stringMatching(/^Tokens of the service begin with `swot_`/),
   })
+})
+
+test('a 403 says nothing of how a token begins', async () => {
+  const client = makeClient({ fetch: scripted(refusal(403, 'forbidden')), accessToken: 'abc' })
+  expect(await rejection(client.me())).toMatchObject({ hint: expect.stringMatching(/^The token or its user lacks/) })
 })
 
 test('https to a port of plain http is named, and nothing was sent', async () => {
@@ -61,6 +69,8 @@ test.each([
     vi.stubEnv(name, value)
   scriptedPlatform(notFound)
   expect(await rejection(makeClient({ maxRetries: 0 }).me())).toMatchObject({ hint: expect.stringMatching(words) })
+  const custom = makeClient({ fetch: scripted(notFound), maxRetries: 0 })
+  expect(await rejection(custom.me())).toMatchObject({ hint: 'Check the network, then try again.' })
 })
 
 test('an unknown level in SUPPORT_WORKSPACE_LOG is named once', () => {

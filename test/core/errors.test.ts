@@ -342,6 +342,7 @@ describe('the hint', () => {
     ['a response that is cut off', new Response('{"data":'), '$'],
     ['a redirect', new Response(null, { status: 303 }), ' Redirects are not followed'],
     ['a broken connection', brokenConnection(), '$'],
+    ['a refused connection, with a `fetch` of the caller', refusedConnection(), '$'],
     ['a bug in the `fetch` option', new ReferenceError('x is not defined'), '$'],
     ['an expired certificate', Object.assign(new Error('x'), { code: 'CERT_HAS_EXPIRED' }), ' The certificate has'],
   ])('of a write says to check it, and how to correct the configuration, after %s', async (_, step, words) => {

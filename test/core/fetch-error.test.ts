@@ -49,6 +49,10 @@ test.each<[string, unknown, 'retry' | 'fix']>([
   expect(classifyFetchError(thrown, 'custom')).toMatchObject({ outcome: 'unknown', remedy })
 })
 
+test.each(['platform', 'body'] as const)('a mistake in code is not one of the `fetch` option: from %s', (from) => {
+  expect(classifyFetchError(new RangeError('x'), from)).toMatchObject({ outcome: 'unknown', remedy: 'retry' })
+})
+
 test.each(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])('%s proves nothing, and names the setting', (code) => {
   const ended = new TypeError('fetch failed', { cause: failure({ code }) })
   for (const from of ['platform', 'custom', 'body'] as const) {

@@ -128,6 +128,19 @@ describe('SUPPORT_WORKSPACE_LOG', () => {
     expect(await consoleLines(options)).toBe(count)
   })
 
+  const complaint = 'support-workspace-sdk: SUPPORT_WORKSPACE_LOG must be one of debug, info, warn, error, off.'
+
+  test.each([
+    ['debug', []],
+    ['', []],
+    ['verbose', [complaint]],
+  ])('%j makes the console warn of %j', async (level, expected) => {
+    vi.stubEnv('SUPPORT_WORKSPACE_LOG', level)
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    await consoleLines()
+    expect([...new Set(warn.mock.calls.flat())]).toEqual(expected)
+  })
+
   test('is the default of logLevel, also for a logger that is a function', async () => {
     vi.stubEnv('SUPPORT_WORKSPACE_LOG', 'debug')
     const logger = Object.assign(() => {}, recorder())
@@ -158,11 +171,12 @@ describe('a name that no document has', () => {
     const { contacts } = makeClient({ fetch: scripted(list, list, created, created), logger })
     for (let i = 0; i < 2; i += 1)
       await contacts.list({ limit: 5, stage: token } as never, { extraQuery: { known: 1 } })
-    const body = { email: 'ada@example.com', nickname: token }
+    const body = { email: 'ada@example.com', nickname: token, ['n'.repeat(50)]: token }
     for (let i = 0; i < 2; i += 1) await contacts.create(body, { extraBody: { known: 1 } })
     expect(logger.lines).toEqual([
       `warn support-workspace-sdk: contacts.list: \`stage\` in the query ${hint('extraQuery')}`,
       `warn support-workspace-sdk: contacts.create: \`nickname\` in the body ${hint('extraBody')}`,
+      `warn support-workspace-sdk: contacts.create: \`${'n'.repeat(40)}\` in the body ${hint('extraBody')}`,
     ])
   })
 
@@ -176,6 +190,14 @@ describe('a name that no document has', () => {
     const { contacts } = makeClient({ fetch: scripted(json({ data: { id: 'cnt_1' } })), ...options })
     await contacts.update('cnt_1', { [title]: true } as never)
     expect(warn).toHaveBeenCalledTimes(times)
+  })
+
+  test('is warned of for the first hundred names', async () => {
+    const logger = recorder()
+    const { contacts } = makeClient({ fetch: scripted(json({ data: { id: 'cnt_1' } })), logger })
+    const names = Array.from({ length: 101 }, (_, number) => `name${number}`)
+    await contacts.update('cnt_1', Object.fromEntries(names.map((name) => [name, true])) as never)
+    expect(logger.lines).toHaveLength(100)
   })
 
   test('in an operation of the caller, and in a body that no document describes, is none', async () => {

@@ -93,12 +93,13 @@ describe('middleware', () => {
       envelope: 'list',
       query: z.object({ since: z.date().transform((date) => date.getTime()) }),
     })
-    const fetch = scripted(json(page([1], 'a')), json(page([2])))
+    const fetch = scripted(json(page([1], 'a')), json(page([2], 'b')), json(page([3])))
     const list = makeClient({ fetch, middleware }).call(operation, { query: { since: new Date(5) } })
-    expect(await list.toArray()).toEqual([1, 2])
+    expect(await list.toArray()).toEqual([1, 2, 3])
     expect(calls.map(({ page, query }) => [page, query.since, query.after])).toEqual([
       [1, 5, undefined],
       [2, 5, 'a'],
+      [3, 5, 'b'],
     ])
   })
 

@@ -57,6 +57,7 @@ describe('a misspelled or misplaced name is rejected, not ignored', () => {
   })
 
   test.each([
+    ['operation', undefined],
     ['envelop', { ...operation, envelop: 'list' }],
     ['evidence', { ...operation, evidence: 'reference' }],
     ['scope', { ...operation, scope: 5 }],
@@ -68,9 +69,10 @@ describe('a misspelled or misplaced name is rejected, not ignored', () => {
     ['response', { ...operation, response: { type: 'object' } }],
     ['body', { ...operation, body: () => true }],
   ])('in a defined operation: %s', async (argument, definition) => {
-    const message = expect.not.stringMatching(/^: /)
+    // Begins with the id of the operation, if there is one.
+    const message = expect.stringMatching(definition?.id ? /^x/ : /^`/)
     expect(() => defineOperation(definition as never)).toThrow(expect.objectContaining({ argument, message }))
-    if (argument === 'envelop' || argument === 'evidence') return
+    if (['operation', 'envelop', 'evidence'].includes(argument)) return
     expect(await rejection(client.call(definition as never))).toMatchObject({ argument, outcome: 'not-sent' })
   })
 })
@@ -93,6 +95,17 @@ describe('what holds no options and would be ignored as a whole is rejected', ()
       'input of a write',
       () => client.request('POST', '/x', new FormData() as never),
       '`input` must be a plain object, not a FormData.',
+    ],
+    [
+      'path of an operation',
+      () => client.call({ id: 'x', method: 'GET', path: '/x/{id}' }, { path: null as never }),
+      '`path` must be a plain object, not null.',
+    ],
+    [
+      'query that has a schema',
+      () =>
+        client.call({ id: 'x', method: 'GET', path: '/x', query: z.map(z.string(), z.string()) }, { query: new Map() }),
+      '`query` must be a plain object, not a Map.',
     ],
   ])('%s', async (_, use, problem) => {
     expect(String(await rejection(startedBy(use)))).toContain(problem)

@@ -149,21 +149,30 @@ describe('totalTimeout', () => {
     expect(await settled(result)).toMatchObject({ limit: 'total', attempts: [{}] })
   })
 
-  test('is over when a body schema has used up exactly this time: no token is asked for and nothing is sent', async () => {
+  /** Uses up exactly the time of a call. The timer cannot fire meanwhile. */
+  const useUpTime = () => {
+    const end = performance.now() + 1_000
+    vi.spyOn(performance, 'now').mockReturnValue(end)
+  }
+
+  test.each<[string, number, { validate?: () => void; acquire?: () => void }]>([
+    ['a body schema', 0, { validate: useUpTime }],
+    ['a rate limiter', 1, { acquire: useUpTime }],
+  ])('is over when %s has used it up: %i tokens are asked for and nothing is sent', async (_, tokens, work) => {
     const validate = (value: unknown) => {
-      // The timer cannot fire while the schema runs.
-      const end = performance.now() + 1_000
-      vi.spyOn(performance, 'now').mockReturnValue(end)
+      work.validate?.()
       return { value }
     }
+    const { acquire = () => {} } = work
     const body = { '~standard': { version: 1, vendor: 'test', validate } } as const
+    const operation = { id: 'x', method: 'POST', path: '/x', body } as const
     const accessToken = vi.fn(() => 'swot_x')
     const fetch = scripted(json({ data: {} }))
-    const client = makeClient({ fetch, accessToken, totalTimeout: 1_000 })
-    const error = await settled(rejection(client.call({ id: 'x', method: 'POST', path: '/x', body }, { body: {} })))
+    const client = makeClient({ fetch, accessToken, rateLimiter: { acquire }, totalTimeout: 1_000 })
+    const error = await settled(rejection(client.call(operation, { body: {} })))
     expect(error).toMatchObject({ name: 'TimeoutError', limit: 'total', outcome: 'not-sent', attempts: [] })
-    expect(accessToken).not.toHaveBeenCalled()
-    expect(fetch.requests).toHaveLength(0)
+    expect(accessToken).toHaveBeenCalledTimes(tokens)
+    expect(fetch.requests).toEqual([])
   })
 
   test('aborts a call whose schema never settles', async () => {
