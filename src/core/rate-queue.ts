@@ -94,14 +94,14 @@ export class RateQueue {
     return lane
   }
 
-  /** When the law and the ceiling allow a call. `Infinity` if another call has to end first. */
+  /** When the law and the ceiling allow a call. */
   #opensAt({ law }: Lane, canWait: boolean): number {
     return canWait ? Math.max(law.opensAt, this.#nextAt) : law.pausedUntil
   }
 
   #send({ law, line }: Lane, canWait: boolean, now: number, arrivedAt: number): EndPermit {
     if (canWait && this.#interval > 0) this.#nextAt = Math.max(this.#nextAt, now - slack) + this.#interval
-    const sent = law.send(now, canWait ? arrivedAt : undefined)
+    const end = law.send(now, canWait ? arrivedAt : undefined)
     this.#inFlight += 1
     let isEnded = false
     return (refused) => {
@@ -109,8 +109,7 @@ export class RateQueue {
       isEnded = true
       this.#inFlight -= 1
       const then = this.#now
-      if (refused === undefined) law.serve(sent, then)
-      else law.refuse(sent, then, refused.retryAfter)
+      end(then, refused)
       if (law.pausedUntil >= then + longPause) for (const { wake } of line) wake()
       this.#sendHeld()
     }
@@ -172,8 +171,7 @@ export class RateQueue {
     if (!isNews) return
     held.announcements += 1
     const interval = held.canWait ? Math.max(law.interval, this.#interval) : 0
-    // If another call has to end first, its duration is unknown, so only the pause counts.
-    const wait = (opensAt === Number.POSITIVE_INFINITY ? pause : opensAt - now) + line.indexOf(held) * interval
+    const wait = opensAt - now + line.indexOf(held) * interval
     held.onWait(Math.max(1, Math.ceil(wait)), Math.ceil(pause))
   }
 
