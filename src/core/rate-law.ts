@@ -40,7 +40,7 @@ const outageInterval = 100
 /** The longest wait for a service that refuses everything and sends no `Retry-After`. */
 const longestBackoff = 30_000
 /** If a timer is late, up to this time is made up for, in milliseconds. */
-export const slack = 20
+const slack = 20
 /** The learned rate is forgotten when the operation was not requested for this time, in milliseconds. */
 const memory = 600_000
 
