@@ -171,8 +171,7 @@ export class RateQueue {
     const pause = Math.max(0, lane.pausedUntil - now)
     const interval = canWait ? Math.max(lane.interval, this.#ceiling.interval) : 0
     const wait = this.#waitOf(held, now) + lane.line.indexOf(held) * interval
-    const isNews = held.announcements === 0 ? wait > 0 : held.announcements === 1 && pause >= longPause
-    if (!isNews) return
+    if (wait === 0 || held.announcements === 2) return
     held.announcements += 1
     held.onWait(Math.ceil(wait), Math.ceil(pause))
   }

@@ -77,6 +77,7 @@ describe('an outage', () => {
   test('of one operation holds back no other, and no other key', async () => {
     const queue = makeQueue()
     await queue.refuse(1_000)
+    void queue.send()
     void queue.send({ operation: post }, 'p')
     void queue.limiter.acquire('another', new AbortController().signal, callOf())
     await vi.advanceTimersByTimeAsync(0)
@@ -153,6 +154,8 @@ describe('a call that is held back', () => {
     expect(await aborted).toBe('enough')
     await vi.advanceTimersByTimeAsync(500)
     expect(queue.names).toBe('ac')
+    const last = rejection(queue.send({}, 'd', controller.signal))
+    expect(await last).toBe('enough')
     expect(vi.getTimerCount()).toBe(0)
   })
 
@@ -247,7 +250,7 @@ test('getRate tells the ceiling and the rate of an operation for ten minutes, an
 
 test('maxConcurrency is the most of a key that is in flight', async () => {
   const queue = makeQueue({ maxConcurrency: 2 })
-  for (const name of 'abc') void queue.send({ canWait: name !== 'c' }, name)
+  for (const name of 'abcd') void queue.send({ canWait: name !== 'c' }, name)
   await vi.advanceTimersByTimeAsync(0)
   expect(queue.names).toBe('ab')
   queue.sent[0]?.end()
@@ -260,10 +263,10 @@ test.each([0, 1.5, '8', Number.NaN])('maxConcurrency %j is rejected', (maxConcur
   expect(() => new AdaptiveRateLimiter({ maxConcurrency: maxConcurrency as never })).toThrow('`maxConcurrency`')
 })
 
-test.each<[string, (index: number) => [key: string, operation: string]]>([
-  ['keys', (index) => [`org-${index}`, get]],
-  ['operations, whose paths may contain ids,', (index) => ['org', `GET /things/${index}`]],
-])('%s that hold back nothing are forgotten', (_, nameOf) => {
+test.each<[string, number, (index: number) => [key: string, operation: string]]>([
+  ['keys', 4_000, (index) => [`org-${index}`, get]],
+  ['operations, whose paths may contain ids,', 2_000, (index) => ['org', `GET /things/${index}`]],
+])('%s that hold back nothing are forgotten', (_, least, nameOf) => {
   const limiter = new AdaptiveRateLimiter()
   const deleted = vi.spyOn(Map.prototype, 'delete')
   for (let index = 0; index < 3_000; index += 1) {
@@ -273,14 +276,43 @@ test.each<[string, (index: number) => [key: string, operation: string]]>([
   }
   const count = deleted.mock.calls.length
   deleted.mockRestore()
-  expect(count).toBeGreaterThan(2_000)
+  expect(count).toBeGreaterThan(least)
 })
 
-test('a ceiling is not forgotten', () => {
-  const limiter = new AdaptiveRateLimiter()
-  limiter.setRate('org', 5)
-  for (let index = 0; index < 3_000; index += 1) {
-    void limiter.acquire('another', new AbortController().signal, callOf())
+describe('a key that is not used for a while keeps', () => {
+  /** Makes calls of another key, after which the limiter forgets what is not needed. */
+  const useAnother = (limiter: AdaptiveRateLimiter) => {
+    for (let index = 0; index < 2_000; index += 1) {
+      void limiter.acquire('another', new AbortController().signal, callOf())
+    }
   }
-  expect(limiter.getRate('org')).toBe(5)
+
+  test('its ceiling', () => {
+    const { limiter } = makeQueue()
+    limiter.setRate('org', 5)
+    useAnother(limiter)
+    expect(limiter.getRate('org')).toBe(5)
+  })
+
+  test('its pause', async () => {
+    const queue = makeQueue()
+    await queue.refuse(1_000)
+    useAnother(queue.limiter)
+    void queue.send()
+    await vi.advanceTimersByTimeAsync(999)
+    expect(queue.sent).toHaveLength(0)
+  })
+
+  test('its request in flight, and the call that is held back', async () => {
+    const queue = makeQueue({ maxConcurrency: 1 })
+    for (const name of ['a', 'b']) void queue.send({ operation: name === 'a' ? get : post }, name)
+    await vi.advanceTimersByTimeAsync(0)
+    useAnother(queue.limiter)
+    void queue.send({}, 'c')
+    await vi.advanceTimersByTimeAsync(0)
+    expect(queue.names).toBe('a')
+    queue.sent[0]?.end()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(queue.names).toBe('ab')
+  })
 })
