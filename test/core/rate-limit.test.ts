@@ -96,6 +96,27 @@ describe('a refused call', () => {
     expect([attempts.length, attempts[0]?.startedAt, attempts.at(-1)?.status]).toEqual([20, expect.any(Number), 403])
   })
 
+  test('rejects without retries even if others are served meanwhile', async () => {
+    const answer = Promise.withResolvers<Response>()
+    const fetch = scripted(() => answer.promise, served)
+    const client = makeClient({ fetch, rateLimiter: unlimited, rateLimitKey: 'org' })
+    const first = rejection(client.me({ maxRetries: 0 }))
+    await vi.advanceTimersByTimeAsync(0)
+    await settled(client.me())
+    answer.resolve(slowDown.clone())
+    expect(await settled(first)).toMatchObject({ status: 429 })
+  })
+
+  test('does not reset the count of its 503s', async () => {
+    const down = refusal(503, 'x', { 'retry-after': '10' })
+    const fetch = scripted(down, served, slowDown, down, down, down)
+    const client = makeClient({ fetch, rateLimiter: unlimited, rateLimitKey: 'org' })
+    const first = rejection(client.me())
+    await vi.advanceTimersByTimeAsync(5_000)
+    await settled(client.me())
+    expect(await settledAfterTimers(first)).toMatchObject({ attempts: [{}, { status: 429 }, {}, {}] })
+  })
+
   test('counts a 503 in any case', async () => {
     const steps: Step[] = [slowDown, refusal(503, 'x'), refusal(503, 'x'), refusal(503, 'x')]
     const fetch = scripted(...steps)
