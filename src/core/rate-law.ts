@@ -10,6 +10,7 @@
 // 3. Another day, the service refuses 30 % of all requests by accident. The refused share of a probe is the same as the
 //    share at the measured rate, so the rate rises until all calls are sent at once.
 // 4. Then the service refuses everything. After the eighth 429 in a row, all calls wait as long as the service asks.
+//    After the wait, one call is sent, and each served request allows one more in flight.
 //
 // `npm run limiter-rows` measures the results.
 
@@ -35,8 +36,6 @@ const probeSize = 4
 const mostCalls = 256
 /** Consecutive 429s that are an outage. If 30 % are refused by accident, one request of 15,000 begins such a series. */
 const outage = 8
-/** The time between two requests after an outage, if no rate is known. The rate is then found by probes. */
-const outageInterval = 100
 /** The longest wait for a service that refuses everything and sends no `Retry-After`. */
 const longestBackoff = 30_000
 /** If a timer is late, up to this time is made up for, in milliseconds. */
@@ -76,19 +75,22 @@ export class RateLaw {
   /** Number of consecutive 429s. Those of requests that were sent before the last one do not count. */
   #refusals = 0
   #refusedAt = Number.NEGATIVE_INFINITY
+  #inFlight = 0
+  #mostInFlight = Number.POSITIVE_INFINITY
 
   constructor(interval = 0) {
     this.interval = interval
   }
 
-  /** When the next call can be sent. */
+  /** When the next call can be sent. `Infinity` if another one has to end first. */
   get opensAt(): number {
+    if (this.#inFlight >= this.#mostInFlight) return Number.POSITIVE_INFINITY
     return this.#probe?.unsent ? this.pausedUntil : Math.max(this.pausedUntil, this.#nextAt)
   }
 
   /** Whether this law can be forgotten. */
   isOver(now: number): boolean {
-    return now > Math.max(this.#nextAt, this.pausedUntil) + memory
+    return this.#inFlight === 0 && now > Math.max(this.#nextAt, this.pausedUntil) + memory
   }
 
   /**
@@ -109,7 +111,9 @@ export class RateLaw {
         this.#nextAt = Math.max(this.#nextAt, now - slack) + interval
       }
     }
+    this.#inFlight += 1
     return (then, refused) => {
+      this.#inFlight -= 1
       if (refused !== undefined) this.#measure(then)
       this.#count(interval, probe, refused === undefined ? 0 : 1, then)
       if (refused !== undefined && now >= this.#refusedAt) this.#holdBack(then, refused.retryAfter)
@@ -121,6 +125,7 @@ export class RateLaw {
     if (refused === 0) {
       this.#served += 1
       this.#refusals = 0
+      this.#mostInFlight += 1
     }
     if (probe === undefined) {
       if (interval >= this.#measured) this.#baseline += (refused - this.#baseline) * baselineWeight
@@ -183,12 +188,12 @@ export class RateLaw {
     this.#refusals += 1
     const isOutage = this.#refusals >= outage
     if (isOutage) {
+      this.#mostInFlight = 1
       this.pausedUntil = Math.max(this.pausedUntil, now + (retryAfter ?? 0))
-      // A probe under way would fail, whatever the rate.
-      this.#setInterval(this.interval || outageInterval, this.#probeCalls)
     }
-    const doublings = this.#refusals - (isOutage ? outage : 1)
-    const wait = Math.min(2 ** doublings * this.interval, retryAfter ?? longestBackoff)
+    // Without a rate, a few 429s hold no other call back.
+    const first = isOutage ? Math.max(1, this.interval) : this.interval
+    const wait = Math.min(2 ** (this.#refusals - 1) * first, retryAfter ?? longestBackoff)
     this.#nextAt = Math.max(this.#nextAt, now + wait)
   }
 }

@@ -89,7 +89,7 @@ export class RateQueue {
     return lane
   }
 
-  /** How long the law and the ceiling hold a call back. */
+  /** How long the law and the ceiling hold a call back. `Infinity` if another call has to end first. */
   #waitOf({ lane, canWait }: HeldCall, now: number): number {
     const opensAt = canWait ? Math.max(lane.opensAt, this.#ceiling.opensAt) : lane.pausedUntil
     return Math.max(0, opensAt - now)
@@ -104,7 +104,7 @@ export class RateQueue {
       if (next === undefined) return
       const wait = this.#waitOf(next, now)
       if (wait > 0) {
-        this.#sendHeldAfter(Math.min(Math.ceil(wait), longestTimer))
+        if (wait < Number.POSITIVE_INFINITY) this.#sendHeldAfter(Math.min(Math.ceil(wait), longestTimer))
         return
       }
       next.lane.line.shift()
@@ -113,11 +113,19 @@ export class RateQueue {
     }
   }
 
+  /** Returns the call that can be sent first. Of several, the one that was made first. */
   #nextCall(now: number): HeldCall | undefined {
-    const firsts = [...this.#lanes.values()].flatMap(({ line }) => line.slice(0, 1))
-    const order = (one: HeldCall, other: HeldCall) =>
-      this.#waitOf(one, now) - this.#waitOf(other, now) || one.startedAt - other.startedAt
-    return firsts.sort(order)[0]
+    let next: HeldCall | undefined
+    let shortest = Number.POSITIVE_INFINITY
+    for (const { line } of this.#lanes.values()) {
+      const [first] = line
+      if (first === undefined) continue
+      const wait = this.#waitOf(first, now)
+      if (next !== undefined && (wait > shortest || (wait === shortest && first.startedAt >= next.startedAt))) continue
+      next = first
+      shortest = wait
+    }
+    return next
   }
 
   #sendHeldAfter(delay: number): void {
@@ -170,7 +178,9 @@ export class RateQueue {
     const { lane, canWait } = held
     const pause = Math.max(0, lane.pausedUntil - now)
     const interval = canWait ? Math.max(lane.interval, this.#ceiling.interval) : 0
-    const wait = this.#waitOf(held, now) + lane.line.indexOf(held) * interval
+    const own = this.#waitOf(held, now)
+    // If another call has to end first, its duration is unknown, so only the pause counts.
+    const wait = (own === Number.POSITIVE_INFINITY ? pause : own) + lane.line.indexOf(held) * interval
     if (wait === 0 || held.announcements === 2) return
     held.announcements += 1
     held.onWait(Math.ceil(wait), Math.ceil(pause))

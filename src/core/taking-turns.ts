@@ -59,7 +59,8 @@ async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string
         clock.interrupt(heldBack)
       },
     })
-    const end = isPromise(acquired) ? await clock.run(acquired) : acquired
+    // The limiter might have called `onWait` at once.
+    const end = isPromise(acquired) && heldBack === undefined ? await clock.run(acquired) : acquired
     if (heldBack !== undefined) throw heldBack
     return typeof end === 'function' ? end : undefined
   } catch (thrown) {

@@ -194,7 +194,7 @@ describe('a probe', () => {
 
 describe('429s in a row', () => {
   test.each<[string, Played, number | undefined, number[]]>([
-    ['stop nobody before there is a rate', new Played(), undefined, [0, 0, 0, 0, 0, 0, 0, 100, 200, 400, 800]],
+    ['stop nobody before there is a rate', new Played(), undefined, [0, 0, 0, 0, 0, 0, 0, 128, 256, 512]],
     ['hold back all calls for more and more intervals', limited(), undefined, [220, 440, 880, 1_760, 3_520, 7_040]],
     ['do so for Retry-After at most', limited(), 1_000, [220, 440, 880, 1_000, 1_000, 1_000, 1_000, 1_000]],
     ['do so for all of Retry-After from the eighth on', new Played(), hour, [0, 0, 0, 0, 0, 0, 0, hour, hour]],
@@ -214,9 +214,14 @@ describe('429s in a row', () => {
     expect(played.play('+', 1).refuse(1, hour).wait).toBe(0)
   })
 
-  test('are over when a request is served, and leave a rate of 10 a second if none is known', () => {
+  test('are over when a request is served, and each one allows one more in flight', () => {
     const played = outage(1_000).pass(1_000)
-    expect([played.rate, played.probe(4), played.rate, played.probe(0), played.rate]).toEqual([10, 4, 10, 8, 15])
+    const flights = Array.from({ length: 4 }, () => {
+      const sent = played.sendHeld()
+      played.answer(sent, 0)
+      return sent.length
+    })
+    expect(flights).toEqual([1, 2, 4, 8])
   })
 
   test('pause calls that cannot wait only if the service says for how long', () => {
