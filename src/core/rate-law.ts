@@ -2,73 +2,46 @@
 //
 // Example: the service allows 10 requests a second, and 16 workers want to send more.
 //
-// 1. At first, every call is sent at once. Only a refused call waits, as long as its `Retry-After` says.
-// 2. Soon more than a fifth of the last requests were refused. Between two 429s the service served 10 a second. A busy
-//    client is served what the limit allows, so that is the rate.
-// 3. After 4 calls that had to wait for the rate, 4 more are sent at once. This is a probe. The service refuses it, so
-//    the rate stays, and the next probe comes after 8 calls, then after 16, and later after 256.
-// 4. The limit rises to 100 a second. Now the service serves a probe, so the rate rises and probes come sooner.
-// 5. Another day, the service refuses 30 % of all requests by accident. The refused share of a probe is the same as the
+// 1. At first, every call is sent at once. Soon more than a fifth of the last requests were refused. Between two 429s
+//    the service served 10 a second. A busy client is served what the limit allows, so that is the rate.
+// 2. After 4 calls that had to wait for the rate, 4 more are sent at once. This is a probe. If the service refuses it,
+//    the rate stays, and the next probe comes after 8 calls, then after 16, and later after 256. If the service serves
+//    it, the limit has risen, so the rate rises and probes come sooner.
+// 3. Another day, the service refuses 30 % of all requests by accident. The refused share of a probe is the same as the
 //    share at the measured rate, so the rate rises until all calls are sent at once.
-// 6. Then the service refuses everything. After the eighth 429 in a row, all calls wait as long as the service asks.
+// 4. Then the service refuses everything. After the eighth 429 in a row, all calls wait as long as the service asks.
 //    After the wait, one call is sent, and each served request allows one more in flight.
 //
 // `npm run limiter-rows` measures the results.
 
+import type { RefusedRequest } from './rate-limiter.ts'
+
 /** The tolerated share of 429s. Smaller shares are often accidents, which a lower rate would not avoid. */
 const toleratedShare = 0.2
-/**
- * The largest share of 429s that counts as accidents. Without this limit, clients that flood a slow limit together
- * would mistake their 429s for accidents.
- */
+/** The largest share that counts as accidents. With more, clients that flood a slow limit together would go on. */
 const largestTolerance = 0.5
-/**
- * Weight of one request in the share that is refused at the present rate. With this weight, two 429s in a row are too
- * much.
- */
+/** Weight of one request in the share at the present rate. With this weight, two 429s in a row are too much. */
 const shareWeight = 1 / 8
-/**
- * Weight of one request in the share that is refused at the measured rate. This share only changes with the service, so
- * the weight is smaller.
- */
+/** Weight of one request in the share at the measured rate, which only changes with the service. */
 const baselineWeight = 1 / 16
-/** Shortest measurement, in milliseconds. A shorter one would only measure `Retry-After`, which has whole seconds. */
-const shortestMeasurement = 1_000
-/**
- * Fewest served requests in a measurement. With fewer, one more request would change the rate by more than an eighth.
- */
+/** Fewest served requests in a measurement. With fewer, one more would change the rate by more than an eighth. */
 const fewestServed = 8
 /** If a new rate is below this fraction of the last one, the service has changed, so probes start again. */
 const changedRate = 0.8
-/**
- * Age after which a measurement is old, in milliseconds. If a faster rate then succeeds, the measurement no longer
- * counts.
- */
+/** Age after which a measurement is old, in milliseconds. If a faster rate then succeeds, the service has changed. */
 const oldMeasurement = 120_000
-/**
- * Number of requests in a probe. Fewer would say little while accidents are frequent, and more would cost more 429s.
- */
+/** Number of requests in a probe. Fewer would say little while accidents are frequent, and more would cost more 429s. */
 const probeSize = 4
 /** The most calls between probes. At a constant limit, 4 in 256 requests are then refused. */
 const mostCalls = 256
-/**
- * Number of consecutive 429s that count as an outage. If 30 % are refused by accident, one request of 15,000 begins
- * such a series.
- */
+/** Consecutive 429s that are an outage. If 30 % are refused by accident, one request of 15,000 begins such a series. */
 const outage = 8
 /** The longest wait for a service that refuses everything and sends no `Retry-After`. */
 const longestBackoff = 30_000
 /** If a timer is late, up to this time is made up for, in milliseconds. */
-export const slack = 20
-/** The learned rate is forgotten when no call was refused or held back for this time, in milliseconds. */
+const slack = 20
+/** The learned rate is forgotten when the operation was not requested for this time, in milliseconds. */
 const memory = 600_000
-
-/** The time, the interval and the probe of a request that was sent. */
-export interface SentRequest {
-  readonly at: number
-  readonly interval: number
-  readonly probe: Probe | undefined
-}
 
 interface Probe {
   unsent: number
@@ -79,11 +52,11 @@ interface Probe {
 /** The rate of one operation. */
 export class RateLaw {
   /** The time between two requests. 0 if there is no rate. */
-  interval = 0
-  /** When the pause that the service asked for ends. 0 before the first outage. */
-  pausedUntil = 0
+  interval: number
+  /** When the pause that the service asked for ends. */
+  pausedUntil = Number.NEGATIVE_INFINITY
   /** When the rate allows the next request. */
-  #nextAt = 0
+  #nextAt = Number.NEGATIVE_INFINITY
 
   /** The measured time for each served request between two 429s. 0 before the first measurement. */
   #measured = 0
@@ -99,33 +72,33 @@ export class RateLaw {
   #probeCalls = probeSize
   #callsLeft = probeSize
 
-  /**
-   * Number of consecutive 429s. 429s of requests that were already under way when the last wait began are not counted
-   * again.
-   */
+  /** Number of consecutive 429s. Those of requests that were sent before the last one do not count. */
   #refusals = 0
-  #waitBeganAt = 0
+  #refusedAt = Number.NEGATIVE_INFINITY
   #inFlight = 0
   #mostInFlight = Number.POSITIVE_INFINITY
-  #neededAt = Number.NEGATIVE_INFINITY
+
+  constructor(interval = 0) {
+    this.interval = interval
+  }
 
   /** When the next call can be sent. `Infinity` if another one has to end first. */
   get opensAt(): number {
     if (this.#inFlight >= this.#mostInFlight) return Number.POSITIVE_INFINITY
-    return Math.max(this.pausedUntil, this.#probe?.unsent ? 0 : this.#nextAt)
+    return this.#probe?.unsent ? this.pausedUntil : Math.max(this.pausedUntil, this.#nextAt)
   }
 
   /** Whether this law can be forgotten. */
   isOver(now: number): boolean {
-    return this.#inFlight === 0 && now >= this.pausedUntil && now - this.#neededAt > memory
+    return this.#inFlight === 0 && now > Math.max(this.#nextAt, this.pausedUntil) + memory
   }
 
   /**
-   * Counts a request that is sent.
+   * Counts a request that is sent. Returns a function that counts its end.
    *
    * @param arrivedAt when its call began to wait for the rate, or `undefined` if the rate does not hold it back
    */
-  send(now: number, arrivedAt: number | undefined): SentRequest {
+  send(now: number, arrivedAt: number | undefined): (then: number, refused?: RefusedRequest) => void {
     const { interval } = this
     let probe: Probe | undefined
     if (arrivedAt !== undefined && interval > 0) {
@@ -133,48 +106,32 @@ export class RateLaw {
         probe = this.#probe
         probe.unsent -= 1
       } else {
-        if (arrivedAt < this.#nextAt) this.#countHeldCall(now)
+        if (arrivedAt < this.#nextAt) this.#callsLeft -= 1
+        if (this.#callsLeft <= 0) this.#probe ??= { unsent: probeSize, answered: 0, refused: 0 }
         this.#nextAt = Math.max(this.#nextAt, now - slack) + interval
       }
     }
     this.#inFlight += 1
-    return { at: now, interval, probe }
+    return (then, refused) => {
+      this.#inFlight -= 1
+      if (refused !== undefined) this.#measure(then)
+      this.#count(interval, probe, refused === undefined ? 0 : 1, then)
+      if (refused !== undefined && now >= this.#refusedAt) this.#holdBack(then, refused.retryAfter)
+    }
   }
 
-  /** Counts the end of a request that was not refused. */
-  serve(sent: SentRequest, now: number): void {
-    this.#served += 1
-    this.#refusals = 0
-    this.#mostInFlight += 1
-    this.#end(sent, 0, now)
-  }
-
-  /** Counts a 429. `retryAfter` is how long the service asks to wait, if it says how long. */
-  refuse(sent: SentRequest, now: number, retryAfter: number | undefined): void {
-    const { interval } = this
-    this.#neededAt = now
-    this.#measure(now)
-    this.#end(sent, 1, now)
-    if (this.#isTooMuch(this.#share)) this.#fall(now)
-    if (sent.at < this.#waitBeganAt) return
-    this.#waitBeganAt = now
-    this.#refusals += 1
-    const isOutage = this.#refusals >= outage
-    // Before the first measurement, a few 429s do not hold other calls back.
-    if (interval === 0 && !isOutage) return
-    const backoff = 2 ** (this.#refusals - 1) * Math.max(1, interval)
-    this.#nextAt = Math.max(this.#nextAt, now + Math.min(backoff, retryAfter ?? longestBackoff))
-    if (!isOutage) return
-    this.#mostInFlight = 1
-    this.pausedUntil = Math.max(this.pausedUntil, now + (retryAfter ?? 0))
-  }
-
-  #end({ interval, probe }: SentRequest, refused: 0 | 1, now: number): void {
-    this.#inFlight -= 1
+  /** Counts the end of a request. */
+  #count(interval: number, probe: Probe | undefined, refused: 0 | 1, now: number): void {
+    if (refused === 0) {
+      this.#served += 1
+      this.#refusals = 0
+      this.#mostInFlight += 1
+    }
     if (probe === undefined) {
       if (interval >= this.#measured) this.#baseline += (refused - this.#baseline) * baselineWeight
       // Requests at an earlier rate do not count for the present rate.
       if (interval === this.interval) this.#share += (refused - this.#share) * shareWeight
+      if (this.#measured > 0 && this.#isTooMuch(this.#share)) this.#setInterval(this.#measured, this.#probeCalls)
     } else if (probe === this.#probe) {
       probe.answered += 1
       probe.refused += refused
@@ -195,54 +152,48 @@ export class RateLaw {
     const duration = now - this.#measuredAt
     // In a longer time the client was not always busy.
     if (duration < memory) {
-      if (duration < shortestMeasurement || this.#served < fewestServed) return
+      if (this.#served < fewestServed) return
       const before = this.#measured
       this.#measured = duration / this.#served
-      if (before < changedRate * this.#measured) {
-        this.#probeCalls = probeSize
-        this.#callsLeft = Math.min(this.#callsLeft, probeSize)
-      }
+      if (before < changedRate * this.#measured) this.#probeCalls = probeSize
     }
-    this.#startMeasurement(now)
-  }
-
-  #startMeasurement(now: number): void {
     this.#measuredAt = now
     this.#served = 0
   }
 
-  #countHeldCall(now: number): void {
-    this.#neededAt = now
-    this.#callsLeft -= 1
-    if (this.#callsLeft <= 0) this.#probe ??= { unsent: probeSize, answered: 0, refused: 0 }
-  }
-
+  /** Raises the rate if the service serves the probe like other requests, and otherwise goes back to the measured one. */
   #judge({ refused }: Probe, now: number): void {
     const calls = this.#probeCalls
     if (this.#isTooMuch(refused / probeSize)) {
       this.#probeCalls = Math.min(2 * calls, mostCalls)
-      this.#fall(now)
+      this.#setInterval(this.#measured || this.interval, this.#probeCalls)
       return
     }
     // From 4 calls on, the rate doubles. From 256 on, it rises by 1.6 %.
-    this.#setInterval(this.interval / (1 + probeSize / calls), now)
-    this.#callsLeft = calls / probeSize
-    if (now - this.#measuredAt < oldMeasurement) return
-    this.#startMeasurement(now)
-    this.#probeCalls = probeSize
+    this.#setInterval(this.interval / (1 + probeSize / calls), calls / probeSize)
+    if (now - this.#measuredAt >= oldMeasurement) this.#probeCalls = probeSize
   }
 
-  #fall(now: number): void {
-    if (this.#measured === 0) return
-    this.#setInterval(this.#measured, now)
-    this.#callsLeft = this.#probeCalls
-  }
-
-  #setInterval(interval: number, now: number): void {
+  /** @param callsLeft number of held-back calls before the next probe */
+  #setInterval(interval: number, callsLeft: number): void {
     this.interval = interval
+    this.#callsLeft = callsLeft
     this.#share = 0
     this.#probe = undefined
-    // The next call is at most one new interval away.
-    this.#nextAt = Math.min(this.#nextAt, now + interval)
+  }
+
+  /** Holds calls back for longer and longer while 429s follow each other. Without a rate, only an outage does. */
+  #holdBack(now: number, retryAfter: number | undefined): void {
+    this.#refusedAt = now
+    this.#refusals += 1
+    const isOutage = this.#refusals >= outage
+    if (isOutage) {
+      this.#mostInFlight = 1
+      this.pausedUntil = Math.max(this.pausedUntil, now + (retryAfter ?? 0))
+    }
+    // Without a rate, a few 429s hold no other call back.
+    const first = isOutage ? Math.max(1, this.interval) : this.interval
+    const wait = Math.min(2 ** (this.#refusals - 1) * first, retryAfter ?? longestBackoff)
+    this.#nextAt = Math.max(this.#nextAt, now + wait)
   }
 }

@@ -1,6 +1,6 @@
 import { untilAborted } from '../shared/abort.ts'
 import { longestTimer } from '../shared/check-options.ts'
-import { RateLaw, slack } from './rate-law.ts'
+import { RateLaw } from './rate-law.ts'
 import type { RateLimitedCall, RefusedRequest } from './rate-limiter.ts'
 
 /** Ends the permit of a request. */
@@ -12,10 +12,13 @@ type EndPermit = (refused?: RefusedRequest) => void
  */
 const longPause = 10_000
 
-/** The calls of an operation that are held back, in the order in which they are sent. */
-interface Lane {
-  readonly law: RateLaw
-  readonly line: HeldCall[]
+/** The rate of an operation, and its calls that are held back, in the order in which they are sent. */
+class Lane extends RateLaw {
+  readonly line: HeldCall[] = []
+
+  override isOver(now: number): boolean {
+    return this.line.length === 0 && super.isOver(now)
+  }
 }
 
 interface HeldCall extends RateLimitedCall {
@@ -31,13 +34,10 @@ export class RateQueue {
   readonly #maxConcurrency: number
   /** The calls by operation. */
   readonly #lanes = new Map<string, Lane>()
-  #held = 0
+  /** The rate of all operations together. It learns nothing. */
+  #ceiling = new RateLaw()
   #inFlight = 0
-  /** The ceiling as the time between two calls (0 for no ceiling), and when it allows the next call. */
-  #interval = 0
-  #nextAt = 0
   #timer: ReturnType<typeof setTimeout> | undefined
-  #wakesAt = Number.POSITIVE_INFINITY
   /** The time of the last timer that has fired. It counts as reached, even under a fake clock that only has timers. */
   #provenTime = 0
 
@@ -51,57 +51,94 @@ export class RateQueue {
 
   /** Sets the time between two calls, whatever their operations. 0 for no ceiling. */
   setCeiling(interval: number): void {
-    this.#interval = interval
-    this.#nextAt = 0
+    this.#ceiling = new RateLaw(interval)
     this.#sendHeld()
   }
 
-  /**
-   * Returns the time between two calls of an operation, or the time of the ceiling. 0 or undefined if there is no rate.
-   */
+  /** Returns the time between two calls of an operation, or else of all. 0 or undefined if there is no rate. */
   intervalOf(operation?: string): number | undefined {
-    return operation === undefined ? this.#interval : this.#lanes.get(operation)?.law.interval
+    const law = operation === undefined ? this.#ceiling : this.#lanes.get(operation)
+    return law?.interval
   }
 
   /** Forgets operations that hold back no call. Returns whether the queue is then like a new one. */
   forget(): boolean {
     const now = this.#now
-    for (const [operation, lane] of this.#lanes) if (isOver(lane, now)) this.#lanes.delete(operation)
-    return this.#lanes.size === 0 && this.#inFlight === 0 && this.#interval === 0
+    for (const [operation, lane] of this.#lanes) if (lane.isOver(now)) this.#lanes.delete(operation)
+    return this.#lanes.size === 0 && this.#inFlight === 0 && this.#ceiling.interval === 0
   }
 
   /** Returns a function that ends the permit, or a promise of it if the call is held back. */
   acquire(signal: AbortSignal, call: RateLimitedCall): EndPermit | Promise<EndPermit> {
-    const now = this.#now
-    // A custom limiter that delegates to this one might leave the operation out.
-    const lane = this.#laneOf(call.operation ?? '', now)
-    const isFree = this.#held === 0 && this.#inFlight < this.#maxConcurrency
-    if (isFree && this.#opensAt(lane, call.canWait) <= now) return this.#send(lane, call.canWait, now, now)
+    const { canWait, operation } = call
     // Calls with `canWait: false` are sent first, because the rate does not hold them back.
-    const startedAt = call.canWait ? call.startedAt : Number.NEGATIVE_INFINITY
-    const held: HeldCall = { ...call, startedAt, lane, arrivedAt: now, announcements: 0, wake() {} }
+    const startedAt = canWait ? call.startedAt : Number.NEGATIVE_INFINITY
+    const lane = this.#laneOf(operation)
+    const held: HeldCall = { ...call, startedAt, lane, arrivedAt: this.#now, announcements: 0, wake() {} }
     lane.line.splice(lane.line.findLastIndex((other) => other.startedAt <= startedAt) + 1, 0, held)
-    this.#held += 1
     this.#sendHeld()
     return held.permit ?? this.#wait(held, signal)
   }
 
-  #laneOf(operation: string, now: number): Lane {
+  /** A custom limiter that delegates to this one might leave the operation out. */
+  #laneOf(operation = ''): Lane {
     const known = this.#lanes.get(operation)
-    if (known !== undefined && (known.law.interval === 0 || !isOver(known, now))) return known
-    const lane = { law: new RateLaw(), line: [] }
+    if (known !== undefined && (known.interval === 0 || !known.isOver(this.#now))) return known
+    const lane = new Lane()
     this.#lanes.set(operation, lane)
     return lane
   }
 
-  /** When the law and the ceiling allow a call. `Infinity` if another call has to end first. */
-  #opensAt({ law }: Lane, canWait: boolean): number {
-    return canWait ? Math.max(law.opensAt, this.#nextAt) : law.pausedUntil
+  /** How long the law and the ceiling hold a call back. `Infinity` if another call has to end first. */
+  #waitOf({ lane, canWait }: HeldCall, now: number): number {
+    const opensAt = canWait ? Math.max(lane.opensAt, this.#ceiling.opensAt) : lane.pausedUntil
+    return Math.max(0, opensAt - now)
   }
 
-  #send({ law, line }: Lane, canWait: boolean, now: number, arrivedAt: number): EndPermit {
-    if (canWait && this.#interval > 0) this.#nextAt = Math.max(this.#nextAt, now - slack) + this.#interval
-    const sent = law.send(now, canWait ? arrivedAt : undefined)
+  /** Sends the calls whose time has come, and sets the timer for the next. */
+  #sendHeld(): void {
+    clearTimeout(this.#timer)
+    while (this.#inFlight < this.#maxConcurrency) {
+      const now = this.#now
+      const next = this.#nextCall(now)
+      if (next === undefined) return
+      const wait = this.#waitOf(next, now)
+      if (wait > 0) {
+        if (wait < Number.POSITIVE_INFINITY) this.#sendHeldAfter(Math.min(Math.ceil(wait), longestTimer))
+        return
+      }
+      next.lane.line.shift()
+      next.permit = this.#send(next, now)
+      next.wake()
+    }
+  }
+
+  /** Returns the call that can be sent first. Of several, the one that was made first. */
+  #nextCall(now: number): HeldCall | undefined {
+    let next: HeldCall | undefined
+    let shortest = Number.POSITIVE_INFINITY
+    for (const { line } of this.#lanes.values()) {
+      const [first] = line
+      if (first === undefined) continue
+      const wait = this.#waitOf(first, now)
+      if (next !== undefined && (wait > shortest || (wait === shortest && first.startedAt >= next.startedAt))) continue
+      next = first
+      shortest = wait
+    }
+    return next
+  }
+
+  #sendHeldAfter(delay: number): void {
+    const time = this.#now + delay
+    this.#timer = setTimeout(() => {
+      this.#provenTime = time
+      this.#sendHeld()
+    }, delay)
+  }
+
+  #send({ lane, canWait, arrivedAt }: HeldCall, now: number): EndPermit {
+    if (canWait) this.#ceiling.send(now, now)
+    const end = lane.send(now, canWait ? arrivedAt : undefined)
     this.#inFlight += 1
     let isEnded = false
     return (refused) => {
@@ -109,32 +146,9 @@ export class RateQueue {
       isEnded = true
       this.#inFlight -= 1
       const then = this.#now
-      if (refused === undefined) law.serve(sent, then)
-      else law.refuse(sent, then, refused.retryAfter)
-      if (law.pausedUntil >= then + longPause) for (const { wake } of line) wake()
+      end(then, refused)
+      if (lane.pausedUntil >= then + longPause) for (const { wake } of lane.line) wake()
       this.#sendHeld()
-    }
-  }
-
-  /** Sends the calls whose time has come, and sets the timer for the next. */
-  #sendHeld(): void {
-    for (;;) {
-      const now = this.#now
-      let next: HeldCall | undefined
-      let wakesAt = Number.POSITIVE_INFINITY
-      const lanes = this.#held > 0 && this.#inFlight < this.#maxConcurrency ? this.#lanes.values() : []
-      for (const { line } of lanes) {
-        const [first] = line
-        if (first === undefined) continue
-        const opensAt = this.#opensAt(first.lane, first.canWait)
-        if (opensAt > now) wakesAt = Math.min(wakesAt, opensAt)
-        else if (next === undefined || first.startedAt < next.startedAt) next = first
-      }
-      this.#wakeAt(wakesAt, now)
-      if (next === undefined) return
-      this.#remove(next)
-      next.permit = this.#send(next.lane, next.canWait, now, next.arrivedAt)
-      next.wake()
     }
   }
 
@@ -150,47 +164,25 @@ export class RateQueue {
       }
       return held.permit
     } catch (error) {
-      if (held.permit === undefined) this.#remove(held)
+      const { line } = held.lane
+      if (held.permit === undefined) line.splice(line.indexOf(held), 1)
       held.permit?.()
       this.#sendHeld()
       throw error
     }
   }
 
-  #remove(held: HeldCall): void {
-    held.lane.line.splice(held.lane.line.indexOf(held), 1)
-    this.#held -= 1
-  }
-
   /** Calls `onWait` when a rate or a pause holds a call back, and once more when a long pause has begun. */
   #announce(held: HeldCall): void {
     const now = this.#now
-    const { law, line } = held.lane
-    const opensAt = this.#opensAt(held.lane, held.canWait)
-    const pause = Math.max(0, law.pausedUntil - now)
-    const isNews = held.announcements === 0 ? opensAt > now : held.announcements === 1 && pause >= longPause
-    if (!isNews) return
-    held.announcements += 1
-    const interval = held.canWait ? Math.max(law.interval, this.#interval) : 0
+    const { lane, canWait } = held
+    const pause = Math.max(0, lane.pausedUntil - now)
+    const interval = canWait ? Math.max(lane.interval, this.#ceiling.interval) : 0
+    const own = this.#waitOf(held, now)
     // If another call has to end first, its duration is unknown, so only the pause counts.
-    const wait = (opensAt === Number.POSITIVE_INFINITY ? pause : opensAt - now) + line.indexOf(held) * interval
-    held.onWait(Math.max(1, Math.ceil(wait)), Math.ceil(pause))
+    const wait = (own === Number.POSITIVE_INFINITY ? pause : own) + lane.line.indexOf(held) * interval
+    if (wait === 0 || held.announcements === 2) return
+    held.announcements += 1
+    held.onWait(Math.ceil(wait), Math.ceil(pause))
   }
-
-  #wakeAt(time: number, now: number): void {
-    if (time === this.#wakesAt) return
-    clearTimeout(this.#timer)
-    this.#wakesAt = time
-    if (time === Number.POSITIVE_INFINITY) return
-    const delay = Math.min(Math.ceil(time - now), longestTimer)
-    this.#timer = setTimeout(() => {
-      this.#provenTime = Math.min(time, now + delay)
-      this.#wakesAt = Number.POSITIVE_INFINITY
-      this.#sendHeld()
-    }, delay)
-  }
-}
-
-function isOver({ law, line }: Lane, now: number): boolean {
-  return line.length === 0 && law.isOver(now)
 }

@@ -8,55 +8,54 @@ export const retrying: Layer<AttemptRequest> = async (request, next) => {
   const { record } = request
   let retries = 0
   let refusals = 0
-  /** Decides about the last failure, and announces the retry. */
-  const isRepeated = (thrown: unknown): boolean => {
+  /** Announces a retry, and returns the delay before it. Undefined if the request is not repeated. */
+  const delayAfter = (thrown: unknown): number | undefined => {
     const failure = record.failureOf(thrown)
-    if (failure === undefined || failure.error.remedy !== 'retry') return false
+    if (failure?.error.remedy !== 'retry') return undefined
     // A refused call counts as unsent. It waits as long as the service serves other calls.
     const isRefused = failure.head?.status === 429
     if (!isRefused) retries += 1
     else refusals = failure.countsAsRetry ? refusals + 1 : 0
     const { maxRetries } = record.call
     const { retryAfter = 0, delay } = failure
-    if (maxRetries === 0 || retries + refusals > maxRetries || retryAfter > record.settings.maxRetryAfter) return false
-    if (record.clock.end !== undefined || delay >= record.clock.remaining) return false
+    if (maxRetries === 0 || retries + refusals > maxRetries) return undefined
+    if (retryAfter > record.settings.maxRetryAfter || delay >= record.clock.remaining) return undefined
+    if (record.clock.end !== undefined) return undefined
     record.retryAfter(delay)
-    return true
+    return delay
   }
   try {
     return await next(request)
   } catch (thrown) {
-    if (isRepeated(thrown)) return await repeat(request, next, isRepeated)
-    throw thrown
+    const delay = delayAfter(thrown)
+    if (delay === undefined) throw thrown
+    return await repeat(request, next, delay, delayAfter)
   }
 }
 
 /**
  * Repeats the request with ky, which waits, and asks after each failure whether to repeat. ky expects to send the
- * requests itself, so it gets placeholders. These are an address that it does not use, one failure at the start, and an
- * empty response at the end.
+ * requests itself, so it gets placeholders. These are an address that it does not use, a failure as long as the wait is
+ * not over, and an empty response at the end.
+ *
+ * @param left the rest of the wait, in milliseconds. It can exceed the maximum of a timer.
  */
 async function repeat(
   request: AttemptRequest,
   next: Next<AttemptRequest>,
-  isRepeated: (thrown: unknown) => boolean,
+  left: number,
+  delayAfter: (thrown: unknown) => number | undefined,
 ): Promise<Reply> {
-  const { record } = request
+  const { clock } = request.record
   let reply: Reply | undefined
-  let isStart = true
-  /** The rest of the wait, in milliseconds. It can exceed the maximum of a timer. */
-  let left = record.failure?.delay ?? 0
   /** The error of the last attempt, because ky might wrap it. Undefined during a wait. */
   let failed: { readonly thrown: unknown } | undefined
   try {
     await ky('https://placeholder.invalid', {
-      signal: record.clock.waitSignal,
+      signal: clock.waitSignal,
       timeout: false,
       async fetch() {
-        if (isStart || left > 0) {
-          isStart = false
-          throw new Error('The wait is not over.')
-        }
+        if (left > 0) throw new Error('The wait is not over.')
         try {
           reply = await next(request)
           return new Response()
@@ -74,9 +73,10 @@ async function repeat(
         },
         shouldRetry() {
           if (failed === undefined) return true
-          if (!isRepeated(failed.thrown)) return false
+          const delay = delayAfter(failed.thrown)
+          if (delay === undefined) return false
           failed = undefined
-          left = record.failure?.delay ?? 0
+          left = delay
           return true
         },
       },

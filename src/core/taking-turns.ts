@@ -4,7 +4,10 @@ import { isPromise } from './call-clock.ts'
 import { heldBackError } from './call-errors.ts'
 import type { CallRecord } from './call-record.ts'
 import type { Layer } from './layers.ts'
-import type { EndTurn, RateLimiter } from './rate-limiter.ts'
+import type { EndTurn, RateLimiter, RefusedRequest } from './rate-limiter.ts'
+
+/** Ends a permit, if the limiter wants to know. */
+type EndPermit = ((refused?: RefusedRequest) => void) | undefined
 
 /** Gets a permit of the rate limiter, and says at the end of the request whether the service refused it. */
 export const takingTurns: Layer<AttemptRequest> = async (request, next) => {
@@ -15,7 +18,7 @@ export const takingTurns: Layer<AttemptRequest> = async (request, next) => {
   const tally = tallyOf(rateLimiter, key, operationOf(record))
   // Counted from the last request of the call, or else from its start.
   const servedBefore = record.servedBefore ?? tally.served
-  const end = (await acquire(record, rateLimiter, key)) ?? undefined
+  const end = await acquire(record, rateLimiter, key)
   record.servedBefore = tally.served
   try {
     const reply = await next(request)
@@ -35,7 +38,7 @@ export const takingTurns: Layer<AttemptRequest> = async (request, next) => {
   }
 }
 
-async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string): Promise<EndTurn> {
+async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string): Promise<EndPermit> {
   const { call, settings, clock, start } = record
   const canWait = call.maxRetries > 0
   let heldBack: unknown
@@ -56,7 +59,8 @@ async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string
         clock.interrupt(heldBack)
       },
     })
-    const end = isPromise(acquired) ? await clock.run(acquired) : acquired
+    // The limiter might have called `onWait` at once.
+    const end = isPromise(acquired) && heldBack === undefined ? await clock.run(acquired) : acquired
     if (heldBack !== undefined) throw heldBack
     return typeof end === 'function' ? end : undefined
   } catch (thrown) {

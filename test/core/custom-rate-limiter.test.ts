@@ -109,6 +109,18 @@ describe('a custom rate limiter', () => {
     expect(onAttemptStart).not.toHaveBeenCalled()
   })
 
+  test('that announces too long a wait at once, and then never ends, is not waited for', async () => {
+    const { rateLimiter } = recordingLimiter((_key, _signal, { onWait }) => {
+      onWait(60_000, 60_000)
+      return new Promise(() => {})
+    })
+    const fetch = scripted(json({}))
+    const start = performance.now()
+    const call = rejection(keyedClient({ fetch, rateLimiter, maxRetryAfter: 1_000 }).me())
+    expect(await settled(call)).toMatchObject({ name: 'RateLimitError', outcome: 'not-sent' })
+    expect(performance.now()).toBe(start)
+  })
+
   test('learns whether a call can wait, when it was made, and how much time it has left', async () => {
     const { rateLimiter, calls } = recordingLimiter()
     const fetch = scripted(slowDown, () => json({}))

@@ -43,13 +43,15 @@ describe('a refused call', () => {
     expect((error as RequestError).attempts).toHaveLength(3)
   })
 
-  test.each<[string, string, number]>([
-    ['waits on while others are served', 'me', 12],
-    ['is not kept waiting by another operation that is served', 'contacts', 3],
-  ])('%s', async (_, other, count) => {
+  test.each<[string, string, number, number]>([
+    ['waits on while others are served', 'me', 200, 12],
+    ['waits on while others are rejected for what they are', 'me', 400, 12],
+    ['is not kept waiting by others that fail', 'me', 500, 3],
+    ['is not kept waiting by another operation that is served', 'contacts', 200, 3],
+  ])('%s', async (_, other, status, count) => {
     let refusals = 0
     const fetch = vi.fn(async (url: string) => {
-      if (!url.endsWith('first=1')) return json(url.includes('contacts') ? { data: [] } : {})
+      if (!url.endsWith('first=1')) return status === 200 ? json({ data: [] }) : refusal(status, 'x')
       refusals += 1
       return refusals < 12 ? slowDown.clone() : served()
     })
@@ -57,7 +59,9 @@ describe('a refused call', () => {
     const first = client.me({ extraQuery: { first: 1 } }).catch((error: unknown) => error)
     for (let seconds = 0; seconds < 120; seconds += 5) {
       await vi.advanceTimersByTimeAsync(5_000)
-      await settled<unknown>(other === 'me' ? client.me() : client.contacts.list())
+      const options = { maxRetries: 0 }
+      const call: Promise<unknown> = other === 'me' ? client.me(options) : client.contacts.list({}, options)
+      await settled(call.catch(() => {}))
     }
     await settledAfterTimers(first)
     expect(refusals).toBe(count)
@@ -94,6 +98,27 @@ describe('a refused call', () => {
     }
     const { attempts } = (await settled(first)) as RequestError
     expect([attempts.length, attempts[0]?.startedAt, attempts.at(-1)?.status]).toEqual([20, expect.any(Number), 403])
+  })
+
+  test('rejects without retries even if others are served meanwhile', async () => {
+    const answer = Promise.withResolvers<Response>()
+    const fetch = scripted(() => answer.promise, served)
+    const client = makeClient({ fetch, rateLimiter: unlimited, rateLimitKey: 'org' })
+    const first = rejection(client.me({ maxRetries: 0 }))
+    await vi.advanceTimersByTimeAsync(0)
+    await settled(client.me())
+    answer.resolve(slowDown.clone())
+    expect(await settled(first)).toMatchObject({ status: 429 })
+  })
+
+  test('does not reset the count of its 503s', async () => {
+    const down = refusal(503, 'x', { 'retry-after': '10' })
+    const fetch = scripted(down, served, slowDown, down, down, down)
+    const client = makeClient({ fetch, rateLimiter: unlimited, rateLimitKey: 'org' })
+    const first = rejection(client.me())
+    await vi.advanceTimersByTimeAsync(5_000)
+    await settled(client.me())
+    expect(await settledAfterTimers(first)).toMatchObject({ attempts: [{}, { status: 429 }, {}, {}] })
   })
 
   test('counts a 503 in any case', async () => {

@@ -83,6 +83,7 @@ describe('an outage', () => {
   test('of one operation holds back no other, and no other key', async () => {
     const queue = makeQueue()
     await queue.refuse(1_000)
+    void queue.send()
     void queue.send({ operation: post }, 'p')
     void queue.limiter.acquire('another', new AbortController().signal, callOf())
     await vi.advanceTimersByTimeAsync(0)
@@ -159,6 +160,8 @@ describe('a call that is held back', () => {
     expect(await aborted).toBe('enough')
     await vi.advanceTimersByTimeAsync(500)
     expect(queue.names).toBe('ac')
+    const last = rejection(queue.send({}, 'd', controller.signal))
+    expect(await last).toBe('enough')
     expect(vi.getTimerCount()).toBe(0)
   })
 
@@ -186,8 +189,8 @@ describe('a call that is held back', () => {
     for (const name of ['a', 'b']) void context.run(name, () => queue.send({ onWait }, name))
     for (let count = 0; count < 6; count += 1) flight.push(await queue.send({ canWait: false }))
     expect(waits).toEqual([
-      ['a', 1_000, 0],
-      ['b', 2_000, 0],
+      ['a', 980, 0],
+      ['b', 1_980, 0],
     ])
     for (const [index, end] of flight.entries()) end({ retryAfter: index < 7 ? 1_000 : 9_999 })
     await vi.advanceTimersByTimeAsync(0)
@@ -220,7 +223,8 @@ describe('setRate', () => {
     queue.limiter.setRate('org', 2)
     for (let count = 0; count < 4; count += 1) void queue.send({ operation: count % 2 === 0 ? get : post })
     await vi.advanceTimersByTimeAsync(1_100)
-    expect(queue.sentAt).toEqual([0, 500, 1_000])
+    // The second one makes up for 20 ms, as after a late timer.
+    expect(queue.sentAt).toEqual([0, 480, 980])
     queue.limiter.setRate('org', undefined)
     await vi.advanceTimersByTimeAsync(0)
     expect(queue.sent).toHaveLength(4)
@@ -245,14 +249,14 @@ test('getRate tells the ceiling and the rate of an operation for ten minutes, an
     expect.closeTo(9.524, 3),
     undefined,
   ])
-  await vi.advanceTimersByTimeAsync(600_000)
+  await vi.advanceTimersByTimeAsync(600_200)
   await send({ canWait: false })
   expect(limiter.getRate('org', get)).toBeUndefined()
 })
 
 test('maxConcurrency is the most of a key that is in flight', async () => {
   const queue = makeQueue({ maxConcurrency: 2 })
-  for (const name of 'abc') void queue.send({ canWait: name !== 'c' }, name)
+  for (const name of 'abcd') void queue.send({ canWait: name !== 'c' }, name)
   await vi.advanceTimersByTimeAsync(0)
   expect(queue.names).toBe('ab')
   queue.sent[0]?.end()
@@ -265,10 +269,10 @@ test.each([0, 1.5, '8', Number.NaN])('maxConcurrency %j is rejected', (maxConcur
   expect(() => new AdaptiveRateLimiter({ maxConcurrency: maxConcurrency as never })).toThrow('`maxConcurrency`')
 })
 
-test.each<[string, (index: number) => [key: string, operation: string]]>([
-  ['keys', (index) => [`org-${index}`, get]],
-  ['operations, whose paths may contain ids,', (index) => ['org', `GET /things/${index}`]],
-])('%s that hold back nothing are forgotten', (_, nameOf) => {
+test.each<[string, number, (index: number) => [key: string, operation: string]]>([
+  ['keys', 4_000, (index) => [`org-${index}`, get]],
+  ['operations, whose paths may contain ids,', 2_000, (index) => ['org', `GET /things/${index}`]],
+])('%s that hold back nothing are forgotten', (_, least, nameOf) => {
   const limiter = new AdaptiveRateLimiter()
   const deleted = vi.spyOn(Map.prototype, 'delete')
   for (let index = 0; index < 3_000; index += 1) {
@@ -278,14 +282,44 @@ test.each<[string, (index: number) => [key: string, operation: string]]>([
   }
   const count = deleted.mock.calls.length
   deleted.mockRestore()
-  expect(count).toBeGreaterThan(2_000)
+  expect(count).toBeGreaterThan(least)
 })
 
-test('a ceiling is not forgotten', () => {
-  const limiter = new AdaptiveRateLimiter()
-  limiter.setRate('org', 5)
-  for (let index = 0; index < 3_000; index += 1) {
-    void limiter.acquire('another', new AbortController().signal, callOf())
+describe('a key that is not used for a while keeps', () => {
+  /** Makes calls of another key, after which the limiter forgets what is not needed. */
+  const useAnother = (limiter: AdaptiveRateLimiter) => {
+    for (let index = 0; index < 2_000; index += 1) {
+      void limiter.acquire('another', new AbortController().signal, callOf())
+    }
   }
-  expect(limiter.getRate('org')).toBe(5)
+
+  test('its ceiling', () => {
+    const { limiter } = makeQueue()
+    limiter.setRate('org', 5)
+    useAnother(limiter)
+    expect(limiter.getRate('org')).toBe(5)
+  })
+
+  test('its pause', async () => {
+    const queue = makeQueue()
+    await queue.refuse(1_000)
+    useAnother(queue.limiter)
+    void queue.send()
+    await vi.advanceTimersByTimeAsync(999)
+    expect(queue.sent).toHaveLength(0)
+  })
+
+  test('its request in flight, and the call that is held back', async () => {
+    const queue = makeQueue({ maxConcurrency: 1 })
+    for (const name of ['a', 'b']) void queue.send({ operation: name === 'a' ? get : post }, name)
+    await vi.advanceTimersByTimeAsync(0)
+    useAnother(queue.limiter)
+    await vi.advanceTimersByTimeAsync(1)
+    void queue.send({}, 'c')
+    await vi.advanceTimersByTimeAsync(0)
+    expect(queue.names).toBe('a')
+    queue.sent[0]?.end()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(queue.names).toBe('ab')
+  })
 })

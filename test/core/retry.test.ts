@@ -139,6 +139,13 @@ test.each([429, 503])('an abort inside onRetry after a %i makes the call reject 
   expect(vi.getTimerCount()).toBe(0)
 })
 
+test('an abort inside onAttemptEnd announces no retry', async () => {
+  const controller = new AbortController()
+  const hooks = { onAttemptEnd: () => controller.abort(), onRetry: vi.fn() }
+  await settled(rejection(makeClient({ fetch: scripted(refusal(503, 'x')), hooks }).me({ signal: controller.signal })))
+  expect(hooks.onRetry).not.toHaveBeenCalled()
+})
+
 test('attempts have exactly their start, duration, result and the wait after them', async () => {
   jitter(0.5)
   const slow = async () => {
