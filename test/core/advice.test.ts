@@ -72,13 +72,3 @@ test.each([
   const custom = makeClient({ fetch: scripted(notFound), maxRetries: 0 })
   expect(await rejection(custom.me())).toMatchObject({ hint: 'Check the network, then try again.' })
 })
-
-test('an unknown level in SUPPORT_WORKSPACE_LOG is named once', () => {
-  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-  onTestFinished(() => warn.mockRestore())
-  vi.stubEnv('SUPPORT_WORKSPACE_LOG', 'verbose')
-  makeClient().withOptions({ timeout: 1 })
-  expect(warn.mock.calls).toEqual([
-    ['support-workspace-sdk: SUPPORT_WORKSPACE_LOG must be one of debug, info, warn, error, off.'],
-  ])
-})
