@@ -26,7 +26,7 @@ interface HeldCall extends RateLimitedCall {
   readonly arrivedAt: number
   announcements: number
   permit?: EndPermit
-  wake: () => void
+  wake?: () => void
 }
 
 /** Sends the calls of one key when the laws of their operations, the ceiling and `maxConcurrency` allow it. */
@@ -74,7 +74,7 @@ export class RateQueue {
     // Calls with `canWait: false` are sent first, because the rate does not hold them back.
     const startedAt = canWait ? call.startedAt : Number.NEGATIVE_INFINITY
     const lane = this.#laneOf(operation)
-    const held: HeldCall = { ...call, startedAt, lane, arrivedAt: this.#now, announcements: 0, wake() {} }
+    const held: HeldCall = { ...call, startedAt, lane, arrivedAt: this.#now, announcements: 0 }
     lane.line.splice(lane.line.findLastIndex((other) => other.startedAt <= startedAt) + 1, 0, held)
     this.#sendHeld()
     return held.permit ?? this.#wait(held, signal)
@@ -109,7 +109,7 @@ export class RateQueue {
       }
       next.lane.line.shift()
       next.permit = this.#send(next, now)
-      next.wake()
+      next.wake?.()
     }
   }
 
@@ -147,7 +147,7 @@ export class RateQueue {
       this.#inFlight -= 1
       const then = this.#now
       end(then, refused)
-      if (lane.pausedUntil >= then + longPause) for (const { wake } of lane.line) wake()
+      if (lane.pausedUntil >= then + longPause) for (const { wake } of lane.line) wake?.()
       this.#sendHeld()
     }
   }
