@@ -7,7 +7,7 @@ import type { Io } from './terminal.ts'
 const stdout: Io['stdout'] = fstatSync(1).isFile() ? createWriteStream('', { fd: 1, autoClose: false }) : process.stdout
 
 // The reader of a pipe such as `| head -3` can close it at any time. Without a listener Node would print the error's
-// stack. The other errors of stdout are reported by the command, and those of stderr cannot be.
+// stack. The command reports other errors of stdout. Errors of stderr cannot be reported.
 for (const stream of [stdout, process.stderr]) {
   stream.on('error', ({ code }: NodeJS.ErrnoException) => code === 'EPIPE' && process.exit())
 }

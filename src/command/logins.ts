@@ -52,7 +52,7 @@ export interface SaveOptions {
  */
 export class Logins {
   readonly file: string
-  /** What was changed because other users could read it, in sentences. */
+  /** The changes to files that other users could read, in sentences. */
   readonly repairs: readonly string[]
   readonly #storage: SqliteStorage
 

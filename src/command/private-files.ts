@@ -75,7 +75,7 @@ const longestWait = 1_000
  *   second.
  */
 export async function replaceFile(path: string, text: string, platform: string, move = rename): Promise<void> {
-  // What is there was left by a crash, or put there by somebody else so that the text is written through a link.
+  // An old file was left by a crash. A link could lead to a file of somebody else.
   await rm(`${path}.new`, { force: true })
   const file = await open(`${path}.new`, 'wx', 0o600)
   try {

@@ -66,7 +66,7 @@ export class Terminal {
       // After an EPIPE, the program ends.
       else if ((error as NodeJS.ErrnoException).code !== 'EPIPE') reject(lostOutput(error, effect))
     })
-    // A reader that takes nothing must not keep the command.
+    // Otherwise a reader that has stopped would keep the command from ending.
     if (!goesOn) signal.addEventListener('abort', stop)
     await promise.finally(() => signal.removeEventListener('abort', stop))
   }
@@ -97,7 +97,7 @@ export class Terminal {
   /** Reads all of stdin. */
   async readAll(): Promise<string> {
     const { stdin, signal } = this.io
-    // An interrupted stream rejects with an error of its own.
+    // A stream that is interrupted rejects with another error.
     const bytes = await buffer(addAbortSignal(signal, stdin)).finally(() => signal.throwIfAborted())
     return bytes.toString('utf8')
   }

@@ -72,7 +72,7 @@ export class RateLaw {
   #probeCalls = probeSize
   #callsLeft = probeSize
 
-  /** Number of consecutive 429s. Those of requests that were sent before the last one do not count. */
+  /** Number of consecutive 429s. A request that was sent before the last 429 does not count. */
   #refusals = 0
   #refusedAt = Number.NEGATIVE_INFINITY
   #inFlight = 0
@@ -191,7 +191,7 @@ export class RateLaw {
       this.#mostInFlight = 1
       this.pausedUntil = Math.max(this.pausedUntil, now + (retryAfter ?? 0))
     }
-    // Without a rate, a few 429s hold no other call back.
+    // Before there is a rate, only an outage holds other calls back.
     const first = isOutage ? Math.max(1, this.interval) : this.interval
     const wait = Math.min(2 ** (this.#refusals - 1) * first, retryAfter ?? longestBackoff)
     this.#nextAt = Math.max(this.#nextAt, now + wait)

@@ -113,7 +113,7 @@ export class RateQueue {
     }
   }
 
-  /** Returns the call that can be sent first. Of several, the one that was made first. */
+  /** Returns the call that can be sent first, or the oldest of several. */
   #nextCall(now: number): HeldCall | undefined {
     let next: HeldCall | undefined
     let shortest = Number.POSITIVE_INFINITY

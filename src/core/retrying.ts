@@ -35,8 +35,8 @@ export const retrying: Layer<AttemptRequest> = async (request, next) => {
 
 /**
  * Repeats the request with ky, which waits, and asks after each failure whether to repeat. ky expects to send the
- * requests itself, so it gets placeholders. These are an address that it does not use, a failure as long as the wait is
- * not over, and an empty response at the end.
+ * requests itself, so it gets placeholders. These are an unused address, a failure until the wait is over, and an empty
+ * response at the end.
  *
  * @param left the rest of the wait, in milliseconds. It can exceed the maximum of a timer.
  */
