@@ -90,7 +90,7 @@ export class RateLaw {
 
   /** Whether this law can be forgotten. */
   isOver(now: number): boolean {
-    return this.#inFlight === 0 && now > Math.max(this.#nextAt, this.pausedUntil) + memory
+    return now > Math.max(this.#nextAt, this.pausedUntil) + memory
   }
 
   /**
@@ -102,7 +102,7 @@ export class RateLaw {
     const { interval } = this
     let probe: Probe | undefined
     if (arrivedAt !== undefined && interval > 0) {
-      if (this.#probe?.unsent && now < this.#nextAt) {
+      if (this.#probe?.unsent) {
         probe = this.#probe
         probe.unsent -= 1
       } else {
@@ -166,7 +166,7 @@ export class RateLaw {
     const calls = this.#probeCalls
     if (this.#isTooMuch(refused / probeSize)) {
       this.#probeCalls = Math.min(2 * calls, mostCalls)
-      this.#setInterval(this.#measured || this.interval, this.#probeCalls)
+      this.#setInterval(this.#measured, this.#probeCalls)
       return
     }
     // From 4 calls on, the rate doubles. From 256 on, it rises by 1.6 %.

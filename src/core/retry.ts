@@ -46,13 +46,11 @@ function delayOf(response: Pick<ResponseHead, 'get'>, name: string): number | un
 }
 
 /**
- * Returns the time until a date. The clock of this machine and the `Date` of the response can be wrong. So the shorter
- * wait counts, unless it is over.
+ * Returns the time until a date. The clock of this machine can be wrong, and so can the `Date` of the response, which is
+ * older in a response from a cache. So the shorter wait counts, unless it is over.
  */
 function delayUntil(time: number, response: Pick<ResponseHead, 'get'>): number {
-  // A response from a cache has the date at which it was stored.
-  const isStored = Number(response.get('age') ?? 0) > 0
-  const sentAt = isStored ? Number.NaN : Date.parse(response.get('date') ?? '')
+  const sentAt = Date.parse(response.get('date') ?? '')
   const waits = [time - Date.now(), time - sentAt].filter((wait) => wait > 0)
   return waits.length === 0 ? 0 : Math.min(...waits)
 }

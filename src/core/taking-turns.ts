@@ -44,7 +44,6 @@ async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string
   let heldBack: unknown
   let acquired: EndTurn | Promise<EndTurn>
   try {
-    clock.throwIfOver()
     acquired = rateLimiter.acquire(key, clock.signal, {
       operation: operationOf(record),
       canWait,

@@ -109,16 +109,24 @@ describe('a custom rate limiter', () => {
     expect(onAttemptStart).not.toHaveBeenCalled()
   })
 
-  test('that announces too long a wait at once, and then never ends, is not waited for', async () => {
+  test.each([
+    ['at once', (announce: () => void) => announce()],
+    ['later', (announce: () => void) => void Promise.resolve().then(announce)],
+  ])('that announces too long a wait %s, and then never ends, is not waited for', async (_, begin) => {
     const { rateLimiter } = recordingLimiter((_key, _signal, { onWait }) => {
-      onWait(60_000, 60_000)
+      begin(() => {
+        onWait(60_000, 60_000)
+        onWait(1)
+      })
       return new Promise(() => {})
     })
     const fetch = scripted(json({}))
+    const hooks = { onWait: vi.fn() }
     const start = performance.now()
-    const call = rejection(keyedClient({ fetch, rateLimiter, maxRetryAfter: 1_000 }).me())
+    const call = rejection(keyedClient({ fetch, rateLimiter, hooks, maxRetryAfter: 1_000 }).me())
     expect(await settled(call)).toMatchObject({ name: 'RateLimitError', outcome: 'not-sent' })
     expect(performance.now()).toBe(start)
+    expect(hooks.onWait).not.toHaveBeenCalled()
   })
 
   test('learns whether a call can wait, when it was made, and how much time it has left', async () => {

@@ -9,7 +9,7 @@ type End = ReturnType<RateLaw['send']>
 /** An operation whose requests are answered when the test says so. */
 class Played {
   readonly law = new RateLaw()
-  now = 0
+  now = hour
 
   /** In requests a second, rounded. 0 without a rate. */
   get rate(): number {
@@ -161,6 +161,13 @@ describe('a probe', () => {
       expect(played.probe(4)).toBe(calls)
     },
   )
+
+  test('of an earlier rate tells nothing', () => {
+    const played = limited().serveHeld(4)
+    const probe = played.sendHeld()
+    const { rate } = played.refuse(6)
+    expect([probe.length, played.answer(probe, 0).rate]).toEqual([4, rate])
+  })
 
   test('that fails doubles the number of held calls before the next one, up to 256', () => {
     const played = limited()

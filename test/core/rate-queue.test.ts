@@ -72,6 +72,7 @@ describe('an outage', () => {
     for (let count = 0; count < 8; count += 1) void queue.send()
     await vi.advanceTimersByTimeAsync(1_000)
     expect(queue.sent).toHaveLength(1)
+    expect(vi.getTimerCount()).toBe(0)
     queue.sent[0]?.end()
     await vi.advanceTimersByTimeAsync(0)
     expect(queue.sent).toHaveLength(3)
@@ -82,6 +83,7 @@ describe('an outage', () => {
 
   test('of one operation holds back no other, and no other key', async () => {
     const queue = makeQueue()
+    await queue.send({ operation: post })
     await queue.refuse(1_000)
     void queue.send()
     void queue.send({ operation: post }, 'p')
@@ -195,7 +197,7 @@ describe('a call that is held back', () => {
     for (const [index, end] of flight.entries()) end({ retryAfter: index < 7 ? 1_000 : 9_999 })
     await vi.advanceTimersByTimeAsync(0)
     expect(waits).toHaveLength(2)
-    for (const retryAfter of [10_000, 3_600_000]) {
+    for (const retryAfter of [10_000, 10_000, 3_600_000]) {
       // One is sent as soon as the pause is over, and refused again.
       await vi.advanceTimersByTimeAsync(10_000)
       queue.sent.at(-1)?.end({ retryAfter })
@@ -206,6 +208,15 @@ describe('a call that is held back', () => {
 
   test.each<[string, (queue: ReturnType<typeof makeQueue>) => unknown, object]>([
     ['maxConcurrency alone holds it back', ({ send }) => send(), {}],
+    [
+      'the first call after an outage is in flight',
+      async ({ refuse, send }) => {
+        await refuse(undefined)
+        void send()
+        await vi.advanceTimersByTimeAsync(1_000)
+      },
+      {},
+    ],
     ['it is sent at once', () => {}, {}],
   ])('hears nothing if %s', async (_, hold, options) => {
     const queue = makeQueue({ maxConcurrency: 1 })
@@ -265,6 +276,10 @@ test('maxConcurrency is the most of a key that is in flight', async () => {
   expect(queue.names).toBe('abc')
 })
 
+test('maxConcurrency can be infinite', () => {
+  expect(new AdaptiveRateLimiter({ maxConcurrency: Number.POSITIVE_INFINITY })).toBeInstanceOf(AdaptiveRateLimiter)
+})
+
 test.each([0, 1.5, '8', Number.NaN])('maxConcurrency %j is rejected', (maxConcurrency) => {
   expect(() => new AdaptiveRateLimiter({ maxConcurrency: maxConcurrency as never })).toThrow('`maxConcurrency`')
 })
@@ -307,6 +322,15 @@ describe('a key that is not used for a while keeps', () => {
     void queue.send()
     await vi.advanceTimersByTimeAsync(999)
     expect(queue.sent).toHaveLength(0)
+  })
+
+  test('its request in flight', async () => {
+    const queue = makeQueue({ maxConcurrency: 1 })
+    await queue.send({}, 'a')
+    useAnother(queue.limiter)
+    void queue.send({}, 'b')
+    await vi.advanceTimersByTimeAsync(0)
+    expect(queue.names).toBe('a')
   })
 
   test('its request in flight, and the call that is held back', async () => {
