@@ -132,7 +132,7 @@ export function heldBackError(record: CallRecord, wait: number): RequestError {
   const retryAfter = Math.min(wait, longestRetryAfter)
   return createError(RateLimitError, record, {
     message: `${record.call.operation.id} ${what}: the service has asked this client to slow down.`,
-    hint: `Try again after ${seconds(retryAfter)}, or let the call wait with a longer \`totalTimeout\` and \`maxRetries\` above 0.`,
+    hint: `Try again after ${seconds(retryAfter)}, or let the call wait with a longer \`totalTimeout\` or \`maxRetryAfter\`, and \`maxRetries\` above 0.`,
     outcome: 'not-sent',
     remedy: 'retry',
     status: 429,

@@ -39,7 +39,7 @@ const outage = 8
 /** The longest wait for a service that refuses everything and sends no `Retry-After`. */
 const longestBackoff = 30_000
 /** If a timer is late, up to this time is made up for, in milliseconds. */
-const slack = 20
+export const slack = 20
 /** The learned rate is forgotten when the operation was not requested for this time, in milliseconds. */
 const memory = 600_000
 
@@ -52,7 +52,7 @@ interface Probe {
 /** The rate of one operation. */
 export class RateLaw {
   /** The time between two requests. 0 if there is no rate. */
-  interval: number
+  interval = 0
   /** When the pause that the service asked for ends. */
   pausedUntil = Number.NEGATIVE_INFINITY
   /** When the rate allows the next request. */
@@ -78,10 +78,6 @@ export class RateLaw {
   #inFlight = 0
   #mostInFlight = Number.POSITIVE_INFINITY
 
-  constructor(interval = 0) {
-    this.interval = interval
-  }
-
   /** When the next call can be sent. `Infinity` if another one has to end first. */
   get opensAt(): number {
     if (this.#inFlight >= this.#mostInFlight) return Number.POSITIVE_INFINITY
@@ -102,7 +98,7 @@ export class RateLaw {
     const { interval } = this
     let probe: Probe | undefined
     if (arrivedAt !== undefined && interval > 0) {
-      if (this.#probe?.unsent) {
+      if (this.#probe?.unsent && now < this.#nextAt) {
         probe = this.#probe
         probe.unsent -= 1
       } else {

@@ -1,29 +1,30 @@
 import { untilAborted } from '../shared/abort.ts'
 import { longestTimer } from '../shared/check-options.ts'
-import { RateLaw } from './rate-law.ts'
+import { RateLaw, slack } from './rate-law.ts'
 import type { RateLimitedCall, RefusedRequest } from './rate-limiter.ts'
 
 /** Ends the permit of a request. */
 type EndPermit = (refused?: RefusedRequest) => void
 
-/**
- * If a pause is at least this long, `onWait` of a held call is called again, in milliseconds. The call might be unable
- * to wait that long.
- */
+/** If a pause is at least this long, `onWait` is called again, in milliseconds. The call might be unable to wait that long. */
 const longPause = 10_000
 
-/** The rate of an operation, and its calls that are held back, in the order in which they are sent. */
+/** The rate of an operation, and its calls that are held back, in the order in which they were made. */
 class Lane extends RateLaw {
-  readonly line: HeldCall[] = []
+  /** The calls that wait for the rate, and those with `canWait: false`, which do not. */
+  readonly lines: readonly [HeldCall[], HeldCall[]] = [[], []]
 
   override isOver(now: number): boolean {
-    return this.line.length === 0 && super.isOver(now)
+    return this.lines.every(({ length }) => length === 0) && super.isOver(now)
   }
 }
 
 interface HeldCall extends RateLimitedCall {
   readonly lane: Lane
+  readonly line: HeldCall[]
   readonly arrivedAt: number
+  /** Tells the order of calls that were made in the same millisecond. */
+  readonly number: number
   announcements: number
   permit?: EndPermit
   wake?: () => void
@@ -34,9 +35,12 @@ export class RateQueue {
   readonly #maxConcurrency: number
   /** The calls by operation. */
   readonly #lanes = new Map<string, Lane>()
-  /** The rate of all operations together. It learns nothing. */
-  #ceiling = new RateLaw()
+  /** The time between two calls, whatever their operations. 0 for no ceiling. */
+  #interval = 0
+  /** When the last call was sent below the ceiling. */
+  #sentAt = Number.NEGATIVE_INFINITY
   #inFlight = 0
+  #arrived = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   /** The time of the last timer that has fired. It counts as reached, even under a fake clock that only has timers. */
   #provenTime = 0
@@ -51,31 +55,30 @@ export class RateQueue {
 
   /** Sets the time between two calls, whatever their operations. 0 for no ceiling. */
   setCeiling(interval: number): void {
-    this.#ceiling = new RateLaw(interval)
+    this.#interval = interval
     this.#sendHeld()
   }
 
   /** Returns the time between two calls of an operation, or else of all. 0 or undefined if there is no rate. */
   intervalOf(operation?: string): number | undefined {
-    const law = operation === undefined ? this.#ceiling : this.#lanes.get(operation)
-    return law?.interval
+    return operation === undefined ? this.#interval : this.#lanes.get(operation)?.interval
   }
 
   /** Forgets operations that hold back no call. Returns whether the queue is then like a new one. */
   forget(): boolean {
     const now = this.#now
     for (const [operation, lane] of this.#lanes) if (lane.isOver(now)) this.#lanes.delete(operation)
-    return this.#lanes.size === 0 && this.#inFlight === 0 && this.#ceiling.interval === 0
+    return this.#lanes.size === 0 && this.#inFlight === 0 && this.#interval === 0
   }
 
   /** Returns a function that ends the permit, or a promise of it if the call is held back. */
   acquire(signal: AbortSignal, call: RateLimitedCall): EndPermit | Promise<EndPermit> {
-    const { canWait, operation } = call
-    // Calls with `canWait: false` are sent first, because the rate does not hold them back.
-    const startedAt = canWait ? call.startedAt : Number.NEGATIVE_INFINITY
+    const { canWait, operation, startedAt } = call
     const lane = this.#laneOf(operation)
-    const held: HeldCall = { ...call, startedAt, lane, arrivedAt: this.#now, announcements: 0 }
-    lane.line.splice(lane.line.findLastIndex((other) => other.startedAt <= startedAt) + 1, 0, held)
+    const line = lane.lines[canWait ? 0 : 1]
+    this.#arrived += 1
+    const held: HeldCall = { ...call, lane, line, arrivedAt: this.#now, number: this.#arrived, announcements: 0 }
+    line.splice(line.findLastIndex((other) => other.startedAt <= startedAt) + 1, 0, held)
     this.#sendHeld()
     return held.permit ?? this.#wait(held, signal)
   }
@@ -91,7 +94,7 @@ export class RateQueue {
 
   /** How long the law and the ceiling hold a call back. `Infinity` if another call has to end first. */
   #waitOf({ lane, canWait }: HeldCall, now: number): number {
-    const opensAt = canWait ? Math.max(lane.opensAt, this.#ceiling.opensAt) : lane.pausedUntil
+    const opensAt = canWait ? Math.max(lane.opensAt, this.#sentAt + this.#interval) : lane.pausedUntil
     return Math.max(0, opensAt - now)
   }
 
@@ -107,7 +110,7 @@ export class RateQueue {
         if (wait < Number.POSITIVE_INFINITY) this.#sendHeldAfter(Math.min(Math.ceil(wait), longestTimer))
         return
       }
-      next.lane.line.shift()
+      next.line.shift()
       next.permit = this.#send(next, now)
       next.wake?.()
     }
@@ -117,13 +120,16 @@ export class RateQueue {
   #nextCall(now: number): HeldCall | undefined {
     let next: HeldCall | undefined
     let shortest = Number.POSITIVE_INFINITY
-    for (const { line } of this.#lanes.values()) {
-      const [first] = line
-      if (first === undefined) continue
-      const wait = this.#waitOf(first, now)
-      if (next !== undefined && (wait > shortest || (wait === shortest && first.startedAt >= next.startedAt))) continue
-      next = first
-      shortest = wait
+    for (const { lines } of this.#lanes.values()) {
+      for (const [first] of lines) {
+        if (first === undefined) continue
+        const wait = this.#waitOf(first, now)
+        const isFirst =
+          next === undefined || (wait - shortest || first.startedAt - next.startedAt || first.number - next.number) < 0
+        if (!isFirst) continue
+        next = first
+        shortest = wait
+      }
     }
     return next
   }
@@ -137,7 +143,7 @@ export class RateQueue {
   }
 
   #send({ lane, canWait, arrivedAt }: HeldCall, now: number): EndPermit {
-    if (canWait) this.#ceiling.send(now, now)
+    if (canWait && this.#interval > 0) this.#sentAt = Math.max(this.#sentAt + this.#interval, now - slack)
     const end = lane.send(now, canWait ? arrivedAt : undefined)
     this.#inFlight += 1
     let isEnded = false
@@ -147,7 +153,7 @@ export class RateQueue {
       this.#inFlight -= 1
       const then = this.#now
       end(then, refused)
-      if (lane.pausedUntil >= then + longPause) for (const { wake } of lane.line) wake?.()
+      if (lane.pausedUntil > then) for (const { wake } of lane.lines.flat()) wake?.()
       this.#sendHeld()
     }
   }
@@ -164,7 +170,7 @@ export class RateQueue {
       }
       return held.permit
     } catch (error) {
-      const { line } = held.lane
+      const { line } = held
       if (held.permit === undefined) line.splice(line.indexOf(held), 1)
       held.permit?.()
       this.#sendHeld()
@@ -172,16 +178,20 @@ export class RateQueue {
     }
   }
 
-  /** Calls `onWait` when a rate or a pause holds a call back, and once more when a long pause has begun. */
+  /**
+   * Calls `onWait` when a rate or a pause holds a call back, and once more when a long pause has begun. A pause rejects a
+   * call that cannot wait.
+   */
   #announce(held: HeldCall): void {
     const now = this.#now
-    const { lane, canWait } = held
+    const { lane, line, canWait, announcements } = held
     const pause = Math.max(0, lane.pausedUntil - now)
-    const interval = canWait ? Math.max(lane.interval, this.#ceiling.interval) : 0
+    const interval = canWait ? Math.max(lane.interval, this.#interval) : 0
     const own = this.#waitOf(held, now)
     // If another call has to end first, its duration is unknown, so only the pause counts.
-    const wait = (own === Number.POSITIVE_INFINITY ? pause : own) + lane.line.indexOf(held) * interval
-    if (wait === 0 || held.announcements === 2) return
+    const wait = (own === Number.POSITIVE_INFINITY ? pause : own) + line.indexOf(held) * interval
+    const isNews = announcements === 0 || (announcements === 1 && pause >= longPause) || !canWait
+    if (wait === 0 || !isNews) return
     held.announcements += 1
     held.onWait(Math.ceil(wait), Math.ceil(pause))
   }

@@ -42,6 +42,7 @@ async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string
   const { call, settings, clock, start } = record
   const canWait = call.maxRetries > 0
   let heldBack: unknown
+  let isSettled = false
   let acquired: EndTurn | Promise<EndTurn>
   try {
     acquired = rateLimiter.acquire(key, clock.signal, {
@@ -50,11 +51,12 @@ async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string
       startedAt: start,
       timeLeft: clock.remaining,
       onWait(wait, pause = 0) {
-        // If a limiter ignores the signal, it can announce a wait after the end of the call.
-        if (clock.end !== undefined || heldBack !== undefined) return
+        // A limiter can announce a wait too late: while the request is under way, or after the end of the call.
+        if (isSettled || clock.end !== undefined || heldBack !== undefined) return
+        const longest = Math.max(wait, pause)
         const isPatient = canWait && pause <= settings.maxRetryAfter && pause < clock.remaining
-        if (wait <= 0 || isPatient) return record.wait(wait)
-        heldBack = heldBackError(record, wait)
+        if (longest <= 0 || isPatient) return record.wait(wait)
+        heldBack = heldBackError(record, longest)
         clock.interrupt(heldBack)
       },
     })
@@ -69,6 +71,8 @@ async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string
       () => {},
     )
     throw heldBack ?? callerError(record, thrown, 'rate limiter')
+  } finally {
+    isSettled = true
   }
 }
 

@@ -129,6 +129,19 @@ describe('a custom rate limiter', () => {
     expect(hooks.onWait).not.toHaveBeenCalled()
   })
 
+  test('that announces a wait after it has granted the permit leaves the request alone', async () => {
+    const { rateLimiter } = recordingLimiter((_key, _signal, { onWait }) => {
+      setTimeout(() => onWait(90_000, 90_000), 100)
+    })
+    const hooks = { onWait: vi.fn() }
+    const answer = () => new Promise<Response>((resolve) => setTimeout(() => resolve(json({ data: { id: 'c' } })), 200))
+    const fetch = scripted(answer)
+    const call = keyedClient({ fetch, rateLimiter, hooks }).contacts.create({ email: 'ada@example.com' })
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(await settled(call)).toMatchObject({ id: 'c' })
+    expect([fetch.requests.length, hooks.onWait.mock.calls]).toEqual([1, []])
+  })
+
   test('learns whether a call can wait, when it was made, and how much time it has left', async () => {
     const { rateLimiter, calls } = recordingLimiter()
     const fetch = scripted(slowDown, () => json({}))
@@ -278,14 +291,14 @@ describe('a pause that a custom rate limiter announces', () => {
   }
 
   test.each([
-    [60_001, {}],
-    [5_001, { maxRetryAfter: 5_000 }],
-  ])('of %i ms above maxRetryAfter makes the call reject, not sent', async (pause, options) => {
+    [60_001, 61, {}],
+    [5_001, 6, { maxRetryAfter: 5_000 }],
+  ])('of %i ms above maxRetryAfter makes the call reject, not sent', async (pause, retryAfter, options) => {
     expect(await rejection(client(pause, options).me())).toMatchObject({
       name: 'RateLimitError',
       outcome: 'not-sent',
       remedy: 'retry',
-      retryAfter: 1,
+      retryAfter,
       attempts: [],
       message: expect.stringContaining('was not sent'),
     })

@@ -228,7 +228,56 @@ describe('a call that is held back', () => {
   })
 })
 
+test('calls that cannot wait for a rate do not overtake others that only wait for a request in flight', async () => {
+  const queue = makeQueue({ maxConcurrency: 1 })
+  const end = await queue.send()
+  for (const name of ['a', 'b', 'c']) {
+    void queue.send({ canWait: name === 'b', operation: name === 'c' ? post : get }, name)
+    await vi.advanceTimersByTimeAsync(1)
+  }
+  end()
+  for (let count = 1; count <= 3; count += 1) {
+    await vi.advanceTimersByTimeAsync(0)
+    queue.sent.at(-1)?.end()
+  }
+  expect(queue.names).toBe('abc')
+})
+
+test('calls of the same millisecond are sent in their order, whatever their operations', async () => {
+  const queue = makeQueue({ maxConcurrency: 1 })
+  const end = await queue.send()
+  for (const [index, name] of [...'abcd'].entries()) void queue.send({ operation: index % 2 === 0 ? post : get }, name)
+  end()
+  for (let count = 1; count <= 4; count += 1) {
+    await vi.advanceTimersByTimeAsync(0)
+    queue.sent.at(-1)?.end()
+  }
+  expect(queue.names).toBe('abcd')
+})
+
+test('a short pause that begins while a call is held back is told to a call that cannot wait', async () => {
+  const queue = makeQueue({ maxConcurrency: 1 })
+  for (let count = 1; count <= 7; count += 1) (await queue.send())({ retryAfter: 5_000 })
+  const end = await queue.send()
+  const onWait = vi.fn()
+  void queue.send({ canWait: false, onWait })
+  expect(onWait).not.toHaveBeenCalled()
+  end({ retryAfter: 5_000 })
+  await vi.advanceTimersByTimeAsync(0)
+  expect(onWait.mock.calls).toEqual([[5_000, 5_000]])
+})
+
 describe('setRate', () => {
+  test('of the same rate again changes nothing, and a new one counts from the last call', async () => {
+    const queue = makeQueue()
+    for (let count = 0; count < 50; count += 1) {
+      queue.limiter.setRate('org', count < 25 ? 5 : 10)
+      void queue.send()
+      await vi.advanceTimersByTimeAsync(20)
+    }
+    expect(queue.sentAt.length).toBeLessThan(10)
+  })
+
   test('is a ceiling of all operations together until it is set again', async () => {
     const queue = makeQueue()
     queue.limiter.setRate('org', 2)
