@@ -93,6 +93,10 @@ export class Intent {
     for (;;) {
       const found = await untilAborted(this.#shared.records.get(this.#key), call.signal)
       if (found !== undefined) this.#checkUse(write, found.record)
+      else if (this.#failure !== undefined) {
+        // Somebody has resolved the write as absent. Only the next `once` sends it.
+        throw new UnconfirmedWriteError(this.#key, 'its record was removed', write.sent, this.#failure)
+      }
       if (found?.record.state === 'applied') {
         this.#applied = { id: found.record.id }
         throw new SupportWorkspaceError(`The write "${this.#key}" is applied.`, { hint: '`once` returns its id.' })

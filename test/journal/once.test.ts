@@ -510,6 +510,13 @@ describe('an unconfirmed write', () => {
     expect(sent()).toHaveLength(1)
   })
 
+  test('is not sent again by the call that has sent it if somebody resolves it as absent meanwhile', async () => {
+    const { start, sent } = openWith({ drop: 'after-effect' })
+    const { journal, reply } = start({}, { onCheck: ({ key }) => void journal.resolve(key, 'absent') })
+    expect(await rejection(reply())).toMatchObject(unconfirmed('its record was removed'))
+    expect(sent()).toHaveLength(1)
+  })
+
   test('is sent again at most once in a run', async () => {
     const { reply, sent } = openWith({ status: 503, times: 2 })
     expect(await rejection(reply('reply', { resendIfAbsent: true }))).toMatchObject(absent)
