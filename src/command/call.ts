@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { ListOptions, Method, Operation, OperationInput, Page, SupportWorkspace } from '../index.ts'
 import { collect } from './commands.ts'
-import { usage } from './errors.ts'
+import { CommandError, usage } from './errors.ts'
 import { count, createFormatter, type Format, type FormatFlags, noteUnseen, withFormatOptions } from './format.ts'
 import { describeIdentity, identityOf } from './identity.ts'
 import { findOperation, operationList, pathOf } from './operations.ts'
@@ -162,10 +162,14 @@ async function call(
     const { workspace } = session
     if (method !== 'GET') await tellWho(session, terminal)
     const { signal } = terminal.io
-    const result: unknown =
+    const calling =
       operation.id === 'api'
-        ? await workspace.request(method, operation.path, input, { signal })
-        : await workspace.call<Operation>(bare(operation), input, { signal })
+        ? workspace.request(method, operation.path, input, { signal })
+        : workspace.call<Operation>(bare(operation), input, { signal })
+    const result: unknown = await calling.catch((thrown: unknown) => {
+      if (method === 'GET' || !signal.aborted) throw thrown
+      throw new CommandError(65, 'Interrupted. The write may have been applied.', 'Check before you repeat it.')
+    })
     if (result === undefined) return
     await terminal.print(
       `${JSON.stringify(result, null, terminal.io.stdout.isTTY && !terminal.json ? 2 : undefined)}\n`,

@@ -56,7 +56,11 @@ export function usage(message: string, hint: string): CommandError {
 
 /** Creates the error that Ctrl-C ends a command with. */
 export function interrupted(): CommandError {
-  return new CommandError(130, 'Interrupted.', 'What was written stays. Run the same command again to go on.')
+  return new CommandError(
+    130,
+    'Interrupted.',
+    'What was written stays. An import, or an export to a file, goes on if you run it again.',
+  )
 }
 
 const nextCommands = new WeakMap<object, readonly string[]>()

@@ -140,6 +140,10 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
           if (thrown.attempts.length > 0) lost += 1
           return count('unconfirmed', row, thrown.message)
         }
+        // An earlier run has created the contact from another row.
+        if (thrown instanceof InvalidArgumentError && thrown.message.includes('with another body')) {
+          return count('existed', row)
+        }
         if (!isOfRow(thrown)) throw thrown
         count('failed', row, thrown.message)
       }

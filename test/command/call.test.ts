@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Sandbox } from 'support-workspace-sdk/sandbox'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
-import { type Given, run } from './run.ts'
+import { type Given, run, start } from './run.ts'
 
 const startSandbox = useSandboxes()
 const folder = useFolder()
@@ -17,6 +17,18 @@ const conversationId = () => sandbox.state.conversations[0]?.id ?? ''
 beforeEach(async () => {
   sandbox = await startSandbox({ conversations: 130, contacts: 5 })
   env = { SUPPORT_WORKSPACE_URL: sandbox.url, SUPPORT_WORKSPACE_TOKEN: sandbox.issueToken({ actor: 'self' }) }
+})
+
+test.each([
+  ['call contacts.create -f email=ada@example.com', 65, 'Interrupted. The write may have been applied. Check before'],
+  ['list contacts', 130, 'Interrupted. What was written stays.'],
+])('%s that is interrupted ends with %i', async (args, code, message) => {
+  sandbox.faults.add({ path: /contacts$/, latency: 60_000 })
+  const running = start([...args.split(' ')], { env })
+  await vi.waitUntil(() => sandbox.requests.some(({ path }) => path.endsWith('/contacts')))
+  running.interrupt()
+  const { code: ended, stderr } = await running.ended
+  expect({ ended, stderr }).toEqual({ ended: code, stderr: expect.stringContaining(message) })
 })
 
 describe('list', () => {

@@ -45,6 +45,13 @@ describe('import contacts', () => {
     expect([lstatSync(place('state')).mode & 0o777, ...modes]).toEqual([0o700, 0o600])
   })
 
+  test('counts a contact of an earlier run as `existed` if its row has changed', async () => {
+    await importText('email,name\none@example.com,One\n')
+    const { code, lines } = await importText('email,name\nOne@example.com,Uno\n')
+    expect({ code, lines }).toMatchObject({ code: 0, lines: [{ created: 0, existed: 1, failed: 0 }] })
+    expect(created()).toHaveLength(1)
+  })
+
   test.each<[string, string]>([
     ['semicolons and a byte order mark', '\uFEFFemail;name\na@example.com;"A; B"\n'],
     ['line breaks in quotes and of Windows', 'email,name\r\n"a@example.com","A; B"\r\n\r\n'],
