@@ -73,18 +73,19 @@ export class RateQueue {
 
   /** Returns a function that ends the permit, or a promise of it if the call is held back. */
   acquire(signal: AbortSignal, call: RateLimitedCall): EndPermit | Promise<EndPermit> {
-    const { canWait, operation, startedAt } = call
+    const arrivedAt = this.#now
+    // A custom limiter that delegates to this one might leave these out.
+    const { canWait, operation = '', startedAt = arrivedAt } = call
     const lane = this.#laneOf(operation)
     const line = lane.lines[canWait ? 0 : 1]
     this.#arrived += 1
-    const held: HeldCall = { ...call, lane, line, arrivedAt: this.#now, number: this.#arrived, announcements: 0 }
+    const held: HeldCall = { ...call, startedAt, lane, line, arrivedAt, number: this.#arrived, announcements: 0 }
     line.splice(line.findLastIndex((other) => other.startedAt <= startedAt) + 1, 0, held)
     this.#sendHeld()
     return held.permit ?? this.#wait(held, signal)
   }
 
-  /** A custom limiter that delegates to this one might leave the operation out. */
-  #laneOf(operation = ''): Lane {
+  #laneOf(operation: string): Lane {
     const known = this.#lanes.get(operation)
     if (known !== undefined && (known.interval === 0 || !known.isOver(this.#now))) return known
     const lane = new Lane()

@@ -243,10 +243,13 @@ test('calls that cannot wait for a rate do not overtake others that only wait fo
   expect(queue.names).toBe('abc')
 })
 
-test('calls of the same millisecond are sent in their order, whatever their operations', async () => {
+test.each<[string, (index: number) => object]>([
+  ['of the same millisecond, whatever their operations,', (index) => ({ operation: index % 2 === 0 ? post : get })],
+  ['whose start a custom limiter leaves out', () => ({ startedAt: undefined })],
+])('calls %s are sent in their order', async (_, callOf) => {
   const queue = makeQueue({ maxConcurrency: 1 })
   const end = await queue.send()
-  for (const [index, name] of [...'abcd'].entries()) void queue.send({ operation: index % 2 === 0 ? post : get }, name)
+  for (const [index, name] of [...'abcd'].entries()) void queue.send(callOf(index), name)
   end()
   for (let count = 1; count <= 4; count += 1) {
     await vi.advanceTimersByTimeAsync(0)
