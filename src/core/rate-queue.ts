@@ -37,7 +37,7 @@ export class RateQueue {
   readonly #lanes = new Map<string, Lane>()
   /** The time between two calls, whatever their operations. 0 for no ceiling. */
   #interval = 0
-  /** When the last call was sent below the ceiling. */
+  /** When the last call was sent that a ceiling holds back. */
   #sentAt = Number.NEGATIVE_INFINITY
   #inFlight = 0
   #arrived = 0
@@ -144,7 +144,7 @@ export class RateQueue {
   }
 
   #send({ lane, canWait, arrivedAt }: HeldCall, now: number): EndPermit {
-    if (canWait && this.#interval > 0) this.#sentAt = Math.max(this.#sentAt + this.#interval, now - slack)
+    if (canWait) this.#sentAt = Math.max(this.#sentAt + this.#interval, now - slack)
     const end = lane.send(now, canWait ? arrivedAt : undefined)
     this.#inFlight += 1
     let isEnded = false

@@ -52,7 +52,7 @@ async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string
       timeLeft: clock.remaining,
       onWait(wait, pause = 0) {
         // A limiter can announce a wait too late: while the request is under way, or after the end of the call.
-        if (isSettled || clock.end !== undefined || heldBack !== undefined) return
+        if (isSettled || heldBack !== undefined) return
         const longest = Math.max(wait, pause)
         const isPatient = canWait && pause <= settings.maxRetryAfter && pause < clock.remaining
         if (longest <= 0 || isPatient) return record.wait(wait)

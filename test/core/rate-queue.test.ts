@@ -188,22 +188,26 @@ describe('a call that is held back', () => {
     const flight = [await queue.send({ canWait: false }), await queue.send()]
     const waits: unknown[] = []
     const onWait = (...wait: unknown[]) => void waits.push([context.getStore(), ...wait])
-    for (const name of ['a', 'b']) void context.run(name, () => queue.send({ onWait }, name))
+    for (const name of ['a', 'b', 'c']) void context.run(name, () => queue.send({ onWait }, name))
     for (let count = 0; count < 6; count += 1) flight.push(await queue.send({ canWait: false }))
     expect(waits).toEqual([
       ['a', 980, 0],
       ['b', 1_980, 0],
+      ['c', 2_980, 0],
     ])
     for (const [index, end] of flight.entries()) end({ retryAfter: index < 7 ? 1_000 : 9_999 })
     await vi.advanceTimersByTimeAsync(0)
-    expect(waits).toHaveLength(2)
+    expect(waits).toHaveLength(3)
     for (const retryAfter of [10_000, 10_000, 3_600_000]) {
       // One is sent as soon as the pause is over, and refused again.
       await vi.advanceTimersByTimeAsync(10_000)
       queue.sent.at(-1)?.end({ retryAfter })
       await vi.advanceTimersByTimeAsync(0)
     }
-    expect(waits.slice(2)).toEqual([['b', 10_000, 10_000]])
+    expect(waits.slice(3)).toEqual([
+      ['b', 10_000, 10_000],
+      ['c', 11_000, 10_000],
+    ])
   })
 
   test.each<[string, (queue: ReturnType<typeof makeQueue>) => unknown, object]>([

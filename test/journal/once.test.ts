@@ -316,6 +316,14 @@ describe('the function', () => {
     expect(await journal.list()).toEqual([])
   })
 
+  test('may add middleware to its client', async () => {
+    const { journal, sent, conversation } = open()
+    const { id } = await journal.once('reply', (client) =>
+      client.withOptions({ middleware: (call, next) => next(call) }).messages.create(conversation, { body_html }),
+    )
+    expect(sent()).toEqual([id])
+  })
+
   test('gets the error of its call, also if the body of a refusal stalls', async () => {
     const { sandbox, start, conversation } = open()
     const stalled = () => new Response(new ReadableStream(), { status: 422 })
