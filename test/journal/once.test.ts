@@ -310,8 +310,8 @@ describe('the function', () => {
         client.messages.create(conversation, { body_html }),
       ),
     )
-    const message = 'messages.create: a journal sends this write through the client of another journal.'
-    await expect(nested).rejects.toThrow(message)
+    const message = expect.stringContaining('a journal sends this write through the client of another journal.')
+    expect(await rejection(nested)).toMatchObject({ name: 'InvalidArgumentError', message })
     expect(sent()).toEqual([])
     expect(await journal.list()).toEqual([])
   })
