@@ -21,7 +21,7 @@ const bin = `${here}node_modules/.bin`
 // The Node of this process may be one of those installed here.
 const node24 = `${root}node_modules/node/bin/node`
 
-const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', here], { cwd: root })
+const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', here], { cwd: root })
 const [{ filename }] = JSON.parse(stdout)
 await run('npm', ['install', '--no-save', '--no-package-lock', '--no-audit', '--no-fund', `./${filename}`], {
   cwd: here,
