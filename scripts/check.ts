@@ -1,5 +1,6 @@
-// Runs every check, two at a time, and stops at the first that fails. `.ci/run` runs it after installing the browsers,
-// Redis and Postgres. With `--proofs`, runs what is slow by design instead, one after the other: a release does.
+// Runs every check, two at a time and those that mostly wait beside them, and stops at the first that fails. `.ci/run` runs it
+// after installing the browsers, Redis and Postgres. With `--proofs`, runs what is slow by design instead, one after the
+// other: a release does.
 import { spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 
@@ -9,6 +10,8 @@ interface Step {
   readonly env?: Readonly<Record<string, string>>
   /** Whether the step uses `dist`, which `npm run build` makes. Its own build is left out: `--ignore-scripts`. */
   readonly usesBuild?: boolean
+  /** Whether the step waits for most of its time, and so runs beside the two others from the start. */
+  readonly isIdle?: boolean
 }
 
 const required = { REQUIRE_REDIS: '1', REQUIRE_POSTGRES: '1' }
@@ -19,7 +22,7 @@ const checks: readonly Step[] = [
   { title: 'tests', command: 'npm test', env: required },
   { title: 'browsers and site', command: 'npm run --ignore-scripts test:browser', usesBuild: true },
   { title: 'runtimes and bundlers', command: 'npm run --ignore-scripts test:runtimes', usesBuild: true },
-  { title: 'fleet', command: 'npm run fleet-proof -- --short' },
+  { title: 'fleet', command: 'npm run fleet-proof -- --short', isIdle: true },
   { title: 'job engines', command: 'npm run test:engines' },
   { title: 'OpenAPI tools', command: 'npm run test:openapi' },
   { title: 'types', command: 'npm run typecheck' },
@@ -49,11 +52,16 @@ const proofs: readonly Step[] = [
 ]
 
 const isProof = process.argv.includes('--proofs')
-const waiting = [...(isProof ? proofs : checks)]
+const steps = isProof ? proofs : checks
+const waiting = steps.filter(({ isIdle }) => !isIdle)
 const times: string[] = []
 const built = isProof ? undefined : run({ title: 'build', command: 'npm run build' })
 
-await Promise.all([built?.then(runSteps), ...(isProof || availableParallelism() > 1 ? [runSteps()] : [])])
+await Promise.all([
+  built?.then(runSteps),
+  ...(isProof || availableParallelism() > 1 ? [runSteps()] : []),
+  ...steps.filter(({ isIdle }) => isIdle).map(run),
+])
 console.log(`\nEvery check passed.\n${times.join('\n')}`)
 
 async function runSteps(): Promise<void> {
@@ -66,7 +74,7 @@ async function runSteps(): Promise<void> {
 /** Runs a step, and prints what it printed when it ends, so that steps do not mix. */
 async function run({ title, command, env }: Step): Promise<void> {
   const start = performance.now()
-  // Two steps run at a time, so each gets one worker.
+  // Two steps work at a time, so each gets one worker.
   const environment = { ...process.env, ...(isProof ? {} : { VITEST_MAX_WORKERS: '1' }), ...env }
   const child = spawn(command, { shell: true, stdio: ['ignore', 'pipe', 'pipe'], env: environment })
   let output = ''
