@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Sandbox } from 'support-workspace-sdk/sandbox'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { jitter } from '../helpers/clock.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
 import { type Given, run, start } from './run.ts'
@@ -156,6 +157,8 @@ describe('get and call', () => {
     expect(lines).toEqual([
       { method: 'POST', path: '/api/oauth/v1/conversations/a%2Fb/messages', query: {}, body: { body_html: 'x' } },
     ])
+    const other = await command('api POST api/oauth/v1/contacts -f email=x --dry-run')
+    expect(other.lines).toEqual([{ method: 'POST', path: '/api/oauth/v1/contacts', query: {}, body: { email: 'x' } }])
     expect(sandbox.requests).toEqual([])
   })
 
@@ -189,6 +192,16 @@ describe('get and call', () => {
   })
 })
 
+test('a command that is worth another try is named as the next one', async () => {
+  jitter(0)
+  sandbox.faults.add({ path: /contacts$/, status: 503, times: Infinity })
+  const { code, failure } = await command('list contacts --json')
+  expect({ code, next: failure.next.slice(3) }).toEqual({
+    code: 75,
+    next: ['support-workspace-sdk', 'list', 'contacts', '--json'],
+  })
+})
+
 describe('api', () => {
   test.each(['/api/oauth/v1/me', 'api/oauth/v1/me'])('sends a request to %s', async (path) => {
     expect((await command(`api get ${path}`)).lines).toMatchObject([{ actor: 'self' }])
@@ -207,7 +220,9 @@ test.each([
   ['list contacts --format xml', 'Allowed choices are table, ndjson, json, csv.'],
   ['get messages x', 'There is no operation "messages.get".'],
   ['call contact.create', 'Did you mean contacts.create?'],
+  ['list contacts -q a=1 -q a=2', '-q has a twice.'],
   ['call contacts.create -f email=a -f email=b', '-f has email twice.'],
+  ['call contacts.create -F email=1 -F email=2', '-F has email twice.'],
   ['call contacts.create -f email=a -F email="b"', '-f and -F both have email.'],
   ['call contacts.create -F email=b', '-F is not JSON.'],
   ['call contacts.create -f email', '-f takes name=value.'],

@@ -45,6 +45,28 @@ test('a command exits quietly if the reader of its output is gone', async () => 
   expect(output.stderr).toBe('')
 })
 
+test('a warning of the runtime is not printed', async () => {
+  const warn = "process.once('beforeExit',()=>process.emitWarning('of-the-runtime'))"
+  const env = { ...process.env, NODE_OPTIONS: `--import="data:text/javascript,${warn}"` }
+  const stderr = await new Promise((resolve) => {
+    execFile(process.execPath, [cli, 'commands', '--json'], { env }, (_error, _stdout, text) => resolve(text))
+  })
+  expect(stderr).toBe('')
+})
+
+test('logins of two processes at once are both there', async () => {
+  const sandbox = await startSandbox()
+  const env = { ...process.env, SUPPORT_WORKSPACE_URL: sandbox.url, XDG_DATA_HOME: createFolder() }
+  const start = (...args: string[]) =>
+    new Promise<string>((resolve) => {
+      const child = execFile(process.execPath, [cli, ...args, '--json'], { env }, (_error, stdout) => resolve(stdout))
+      child.stdin?.end(sandbox.issueToken())
+    })
+  await Promise.all(['one', 'two'].map((name) => start('login', '--with-token', '--profile', name)))
+  const lines = (await start('logins')).trim().split('\n')
+  expect(lines.map((line) => JSON.parse(line).name).sort()).toEqual(['one', 'two'])
+})
+
 describe.skipIf(process.platform !== 'linux')('where space ends', () => {
   /** Runs a line of a shell, in which `$command` is the command, in a new folder with access to a sandbox. */
   async function setUp() {

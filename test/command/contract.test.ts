@@ -21,6 +21,7 @@ describe('every command', () => {
     [['--version'], `${version}\n`],
     [['sandbox', '--help'], 'probability=0.1'],
     [['help', 'sandbox'], 'probability=0.1'],
+    [['login', '--help'], 'needs --actor self'],
   ])('%j prints on stdout, and exits with 0', async (args, text) => {
     const { code, stdout, stderr } = await run(args)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -75,6 +76,9 @@ test('`commands --json` lists every command with its options, and the exit codes
     repeatable: false,
     default: 4010,
   })
+  const login = commands.find(({ name }: { name: string }) => name === 'login')
+  const flags: string[] = login.options.map((option: { flags: string }) => option.flags)
+  expect(flags.filter((each) => each.includes('secret'))).toEqual([])
   for (const { name, description } of commands) expect(description, name).toMatch(/^[a-z]/)
 })
 

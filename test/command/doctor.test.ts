@@ -44,6 +44,16 @@ test('passes with a token that works, and shows none of it', async () => {
   expect((await run(['doctor'], { env })).stdout).toMatch(/^pass {9}service {2}http:/)
 })
 
+test('says where a stored token is kept, and how', async () => {
+  const stored = { SUPPORT_WORKSPACE_TOKEN: undefined, XDG_DATA_HOME: createFolder() }
+  const token = sandbox.issueToken()
+  await run(['login', '--with-token'], { env: { ...env, ...stored }, stdin: token })
+  const { code, findings, ran } = await diagnose(stored)
+  expect(code).toBe(0)
+  expect(findings.token.detail).toMatch(/logins\.db \(readable by you only, not encrypted\)$/)
+  expect(ran.stdout).not.toContain(token)
+})
+
 test('names the scopes that are missing', async () => {
   const { code, states, findings } = await diagnose({}, '--for', 'contacts.create')
   expect({ code, states }).toEqual({ code: 77, states: { ...good, scopes: 'fail' } })

@@ -14,8 +14,9 @@ import {
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import type { Sandbox } from 'support-workspace-sdk/sandbox'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { replaceFile } from '../../src/command/private-files.ts'
+import { jitter } from '../helpers/clock.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
 import { run } from './run.ts'
@@ -120,6 +121,16 @@ describe('export', () => {
     expect(messages.map(({ id, conversation_id: conversation }) => [id, conversation])).toEqual(
       sandbox.state.conversations.flatMap((each) => sandbox.state.messages(each.id).map(({ id }) => [id, each.id])),
     )
+  })
+
+  test('outlasts an outage that ends another command', async () => {
+    jitter(0)
+    const outage = () => sandbox.faults.add({ path: /tasks$/, status: 503, times: 8 })
+    outage()
+    expect((await run(['list', 'tasks'], { env })).code).toBe(75)
+    sandbox.faults.clear()
+    outage()
+    expect((await run(['export', 'tasks'], { env })).lines).toEqual(sandbox.state.tasks)
   })
 
   test('without --out writes to stdout', async () => {
@@ -260,6 +271,16 @@ describe('replaceFile', () => {
     await replaceFile(join(folder, 'file'), 'text', process.platform)
     expect([read('precious'), read('file')]).toEqual(['mine', 'text'])
     expect(readdirSync(folder).sort()).toEqual(['file', 'precious'])
+  })
+
+  test('gives up after a second', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const move = vi.fn(held(Infinity, 'EPERM'))
+    const ended = replaceFile(join(folder, 'file'), 'text', 'win32', move).catch(({ code }) => code)
+    while (move.mock.calls.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(await ended).toBe('EPERM')
   })
 
   const held = (times: number, code: string) => {

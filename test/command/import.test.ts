@@ -2,6 +2,7 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync,
 import { join } from 'node:path'
 import type { Sandbox } from 'support-workspace-sdk/sandbox'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { jitter } from '../helpers/clock.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
 import { type Given, run } from './run.ts'
@@ -36,6 +37,8 @@ describe('import contacts', () => {
     const text = `Email,Name\none@example.com,One\n ${existing.toUpperCase()} ,Old\ntwo@example.com,\nONE@example.com,Again\n`
     const { code, lines } = await importText(text)
     expect({ code, lines }).toMatchObject({ code: 0, lines: [{ created: 2, existed: 1, repeated: 1, failed: 0 }] })
+    const methods = sandbox.requests.filter(({ path }) => path.endsWith('/contacts')).map(({ method }) => method)
+    expect(methods).toEqual(['GET', 'POST', 'POST'])
     const bodies = [{ email: 'one@example.com', name: 'One' }, { email: 'two@example.com' }]
     expect(created().map(({ body }) => body)).toEqual(expect.arrayContaining(bodies))
     const again = await importFile('contacts.csv')
@@ -126,6 +129,12 @@ describe('import contacts', () => {
     expect([resolved.code, resolved.lines]).toEqual([0, [{ key: entry.key, outcome: 'absent' }]])
     expect(await importFile('contacts.csv')).toMatchObject({ code: 0, lines: [{ created: 2, unconfirmed: 0 }] })
     expect(addresses()).toEqual(expect.arrayContaining(['lost@example.com', 'found@example.com']))
+  })
+
+  test('outlasts an outage that ends another command', async () => {
+    jitter(0)
+    sandbox.faults.add({ path: /contacts$/, method: 'GET', status: 503, times: 8 })
+    expect((await importText('email\na@example.com\n')).code).toBe(0)
   })
 
   test('stops when nothing is answered any more', async () => {

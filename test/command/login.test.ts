@@ -1,11 +1,14 @@
-import { chmodSync, lstatSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { PassThrough } from 'node:stream'
 import { ConnectionStore } from 'support-workspace-sdk/oauth'
 import { sqliteStorage } from 'support-workspace-sdk/storage'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { findLogin, Logins } from '../../src/command/logins.ts'
+import type { Io } from '../../src/command/terminal.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
@@ -54,11 +57,22 @@ async function landing(address: string): Promise<string> {
   return (await fetch(address, { redirect: 'manual' })).headers.get('location') ?? ''
 }
 
+/** Returns all that a file of logins has, as it is before it is encoded. */
+function storedText(file: string): string {
+  const database = new DatabaseSync(file)
+  onTestFinished(() => database.close())
+  const values = database
+    .prepare('SELECT value FROM support_workspace_sdk')
+    .all()
+    .map(({ value }) => String(value))
+  return values.map((value) => value.replace(/^plain:(.*)/, (_, text) => decodeURIComponent(atob(text)))).join('\n')
+}
+
 const modeOf = (path: string) => (lstatSync(path).mode & 0o777).toString(8)
 
 describe('login', () => {
   test('stores the token for its user alone, and tells the browser and the terminal', async () => {
-    const { env, args, sandbox } = await setUp()
+    const { env, args, sandbox, redirectUri } = await setUp()
     const { page, code, stdout, stderr } = await logIn(args, { env })
     expect({ code, page }).toEqual({ code: 0, page: { status: 200, text: expect.stringMatching(/^Logged in to /) } })
     expect(stdout).toContain('as the app')
@@ -68,6 +82,9 @@ describe('login', () => {
     expect(modeOf(place)).toBe('700')
     for (const name of readdirSync(place)) expect([name, modeOf(join(place, name))]).toEqual([name, '600'])
     expect(readdirSync(place)).toEqual(['logins.db'])
+    const stored = storedText(join(place, 'logins.db'))
+    expect([stored.includes('"swot_'), stored.includes('secret_sandbox')]).toEqual([true, false])
+    await expect(fetch(redirectUri)).rejects.toThrow()
 
     const { lines } = await run(['whoami', '--json'], { env })
     expect(lines).toMatchObject([
@@ -107,6 +124,13 @@ describe('login', () => {
     const { page, code, stdout } = await logIn(args, { env })
     expect(page).toEqual({ status: 400, text: expect.stringMatching(/^The login has failed\. Access was denied/) })
     expect({ code, stdout }).toEqual({ code: 77, stdout: '' })
+  })
+
+  test('tells the browser that the exchange of the code has failed', async () => {
+    const { env, args } = await setUp()
+    const { page, code } = await logIn(args, { env: { ...env, SUPPORT_WORKSPACE_CLIENT_SECRET: 'secret_other' } })
+    expect(page).toEqual({ status: 400, text: expect.stringMatching(/^The login has failed\. .*401: invalid_client/) })
+    expect(code).toBe(70)
   })
 
   test.each<[string, (address: URL) => void, string?]>([
@@ -157,6 +181,17 @@ describe('login', () => {
     expect((await run(['logins', '--json'], { env })).lines).toEqual([])
   })
 
+  test('takes five minutes at most', async () => {
+    const { env, args } = await setUp()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const login = await startLogin(args, { env })
+    vi.advanceTimersByTime(299_999)
+    expect((await browse(`${new URL(await landing(login.address)).origin}/other`)).status).toBe(400)
+    vi.advanceTimersByTime(1)
+    expect((await login.ended).code).toBe(124)
+  })
+
   test('opens the browser only for a person, after it has printed the address', async () => {
     const { env, args } = await setUp()
     const opened: string[] = []
@@ -177,10 +212,14 @@ describe('login', () => {
     ],
     [['login', '--for', 'everything'], '  contacts.list, contacts.get,'],
     [['login', '--for', 'messages.create'], 'messages.create needs a token that acts as you. Pass --actor self.'],
-    [['login', '--scope', 'contacts:read'], 'needs --client-id.'],
+    [['login', '--scope', 'contacts:read'], 'The first login to https://api.supportwire.app needs --client-id.'],
     [['login', '--scope', 'contacts:read', '--client-id', 'x'], 'needs --redirect-uri.'],
     [['login', '--scope', 'x', '--profile', 'a b'], 'The name of a profile has letters'],
     [['login', '--scope', 'x', '--profile', '--json'], 'no \\"-\\" at its start'],
+    [
+      ['login', '--scope', 'x', '--base-url', 'https://example.com'],
+      'The first login to https://example.com needs --client-id.',
+    ],
     [['login', '--scope', 'x', '--base-url', 'http://example.com'], 'plain http'],
   ])('%j is a mistake', async (args, message) => {
     const { code, stderr, stdout } = await run(args, { env: { XDG_DATA_HOME: folder() } })
@@ -273,6 +312,8 @@ describe('stored logins', () => {
     const tokenIn = async (...args: string[]) => (await run(['token', ...args], { env })).stdout.trim()
     expect(await tokenIn()).toBe(second.token)
     expect(await tokenIn('--profile', 'default')).toBe(first.token)
+    const chosen = await run(['token'], { env: { ...env, SUPPORT_WORKSPACE_PROFILE: 'default' } })
+    expect(chosen.stdout.trim()).toBe(first.token)
     expect((await run(['use', 'default'], { env })).code).toBe(0)
     expect(await tokenIn()).toBe(first.token)
     const { code, failure } = await run(['use', 'other', '--json'], { env })
@@ -310,6 +351,18 @@ describe('stored logins', () => {
     const { failure } = await run(['whoami', '--json'], { env })
     expect(failure).toMatchObject({ exitCode: 77, message: `There is no login for ${sandbox.url}.` })
     expect(failure.next.slice(4)).toEqual(['login', '--base-url', sandbox.url, '--for', 'conversations.list'])
+  })
+
+  test('are not removed by a logout that has seen an older token', async () => {
+    const setting = await setUp()
+    await storeToken(setting)
+    const logins = await Logins.open({ env: setting.env ?? {}, platform: process.platform } as Io)
+    onTestFinished(() => logins.close())
+    const seen = findLogin(await logins.read(), 'default')
+    await new Promise((resolve) => setTimeout(resolve, 2))
+    const newer = await storeToken(setting)
+    await expect(logins.remove(seen)).rejects.toMatchObject({ exitCode: 75 })
+    expect((await run(['token'], { env: setting.env })).stdout.trim()).toBe(newer.token)
   })
 
   test('that share a connection leave no token behind when all of them are removed', async () => {
@@ -368,6 +421,11 @@ describe('the token of the environment', () => {
     expect(stderr).toContain('wins over --profile')
   })
 
+  test('is not sent in plain http to another machine', async () => {
+    const env = { SUPPORT_WORKSPACE_TOKEN: 'swot_x', SUPPORT_WORKSPACE_URL: 'http://example.com' }
+    expect(await run(['whoami'], { env })).toMatchObject({ code: 2, stderr: expect.stringContaining('plain http') })
+  })
+
   test('is printed to a terminal only with --show', async () => {
     const { env } = await setUp()
     const given = { env: { ...env, SUPPORT_WORKSPACE_TOKEN: 'swot_x' }, terminals: ['stdout'] } as const
@@ -395,13 +453,28 @@ describe('the folder of the logins', () => {
   test.each(['support-workspace-sdk', 'support-workspace-sdk/logins.db'])(
     'is refused if %s is a symbolic link',
     async (path) => {
-      const { env } = await setUp()
+      const { env, args } = await setUp()
       const at = join(String(env.XDG_DATA_HOME), path)
       mkdirSync(join(at, '..'), { recursive: true, mode: 0o700 })
       symlinkSync(folder(), at)
+      // A login finds it before it asks for the consent.
+      for (const each of [['logins'], args]) {
+        const { code, stderr } = await run(each, { env })
+        expect({ code, stderr }).toEqual({ code: 70, stderr: expect.stringContaining('is a symbolic link.') })
+        expect(stderr).not.toContain('Open this address')
+      }
+    },
+  )
+
+  // Only root can give a file away.
+  test.skipIf(process.getuid?.() !== 0).each(['support-workspace-sdk', 'support-workspace-sdk/logins.db'])(
+    'is refused if %s belongs to another user',
+    async (path) => {
+      const { env } = await setUp()
+      await run(['logins'], { env })
+      chownSync(join(String(env.XDG_DATA_HOME), path), 1, 1)
       const { code, stderr } = await run(['logins'], { env })
-      expect(code).toBe(70)
-      expect(stderr).toContain('is a symbolic link.')
+      expect({ code, stderr }).toEqual({ code: 70, stderr: expect.stringContaining('belongs to another user.') })
     },
   )
 
@@ -413,5 +486,6 @@ describe('the folder of the logins', () => {
     expect(code).toBe(0)
     expect(stdout).toContain('(in the folder of your account, not encrypted)')
     expect(readdirSync(join(String(env.XDG_DATA_HOME), 'support-workspace-sdk'))).toEqual(['logins.db'])
+    expect((await run(['doctor'], windows)).stdout).toContain('(in the folder of your account, not encrypted)')
   })
 })

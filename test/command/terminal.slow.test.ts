@@ -37,6 +37,7 @@ function inTerminal(args: readonly string[], env: Readonly<Record<string, string
   return {
     exit,
     type: (text: string) => child.stdin.write(text),
+    raw: () => screen,
     screen: () => stripVTControlCharacters(screen).replaceAll('\r', ''),
     shows: (text: string) =>
       vi.waitFor(() => expect(stripVTControlCharacters(screen)).toContain(text), { timeout: 30_000 }),
@@ -111,8 +112,10 @@ test('an export shows how far it is, and Ctrl-C leaves what the next run goes on
   const out = join(createFolder(), 'out.ndjson')
   const args = ['export', 'conversations', '--limit', '5', '--out', out]
   sandbox.faults.add({ path: /conversations$/, latency: 600_000, after: 4 })
-  const terminal = inTerminal(args, withToken)
+  const terminal = inTerminal(args, { ...withToken, NO_COLOR: '1' })
   await terminal.shows('20 conversations, 4 pages')
+  // The colour of the spinner.
+  expect(terminal.raw()).not.toContain('\x1b[36m')
   terminal.type(ctrlC)
   expect(await terminal.exit).toBe(130)
   expect(terminal.screen()).toContain(`${out}.checkpoint has how far it came.`)
