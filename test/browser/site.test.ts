@@ -132,6 +132,9 @@ describe('in the browser', () => {
       'API reference',
       'Project',
     ])
+    const entries = await visitor.page.locator('#tsd-nav-container > li > a').allTextContents()
+    const titles = guides.map(({ title }) => title.replaceAll('`', ''))
+    expect(titles.filter((title) => !entries.includes(title))).toEqual([])
     await pictures(visitor.page, 'site')
   })
 
