@@ -174,7 +174,7 @@ function damagedEntry(key: string, what = 'is damaged'): Found {
 }
 
 function unknownSecret(key: string): Found {
-  const error = new ConnectionStoreError(`The entry of the connection "${key}" is sealed with an unknown secret.`, {
+  const error = new ConnectionStoreError(`The entry of the connection "${key}" is encrypted with an unknown secret.`, {
     reason: 'secret_unknown',
     key,
     hint: 'Add its secret to the list, after the newest one, or log in again.',

@@ -164,13 +164,8 @@ describe('the key', () => {
       201,
       'before (messages.create at another path), which was applied. Ask `journal.get`',
     ],
-    ['operation once it was applied', anotherOperation, 201, 'before (messages.create), which was applied. Give'],
-    [
-      'operation while it is unconfirmed',
-      anotherOperation,
-      503,
-      '(messages.create), which may have been applied. Give',
-    ],
+    ['operation once it was applied', anotherOperation, 201, 'before (messages.create), which was applied. Use'],
+    ['operation while it is unconfirmed', anotherOperation, 503, '(messages.create), which may have been applied. Use'],
     ['body while it is unconfirmed', anotherBody, 503, 'may have been applied: it was sent with another body or query'],
   ])('cannot be used with another %s', async (what, another, status, message) => {
     const { sandbox, journal, reply, conversation } = open({ conversations: 2 })

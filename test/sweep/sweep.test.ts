@@ -74,7 +74,7 @@ test.each<[why: string, message: string, job: SweptJob, options?: SweepOptions]>
   ],
   [
     'whose own client does not use the sandbox',
-    'Pass `fetch: sandbox.fetch` to a client of your own.',
+    'Pass `fetch: sandbox.fetch` to your client.',
     ({ sandbox }) => clientOf({ ...sandbox, fetch: () => Promise.reject(new TypeError('fetch failed')) }).me(),
   ],
   [
@@ -156,9 +156,9 @@ test.each<[what: string, options: object, message: string]>([
   ['a hole in `only`', { only: new Array(1) }, '`only[0]` must be a non-empty string, not undefined.'],
   ['a fault without words', { faults: [Object.create(null)] }, '`faults[0]` must be a non-empty string, not an o'],
   ['a run without words', { only: [Object.create(null)] }, '`only[0]` must be a non-empty string, not an object.'],
-  ['no faults', { faults: [] }, '`faults` is empty, so nothing is swept.'],
-  ['no requests', { requests: [] }, '`requests` is empty, so nothing is swept.'],
-  ['no runs', { only: [] }, '`only` is empty, so nothing is swept.'],
+  ['no faults', { faults: [] }, '`faults` is empty, so nothing is tested.'],
+  ['no requests', { requests: [] }, '`requests` is empty, so nothing is tested.'],
+  ['no runs', { only: [] }, '`only` is empty, so nothing is tested.'],
   ['a list that is none', { faults: 'revoked' }, '`faults` must be an array, not a string.'],
   ['an unknown depth', { depth: 3 }, '`depth` must be the number 1 or 2, not 3.'],
   ['a negative budget', { budget: -1 }, '`budget` must be an integer of at least 0, not -1. Leave it out for 100.'],
@@ -166,7 +166,11 @@ test.each<[what: string, options: object, message: string]>([
   ['data that cannot be', { sandbox: { conversations: -1 } }, '`conversations`'],
   ['a check that is no function', { check: true }, '`check` must be a function'],
   ['a limiter that outlives a run', { client: { rateLimiter: {} } }, '`client` has `rateLimiter`, which each run gets'],
-  ['a clock of its own', { sandbox: { now: Date.now } }, '`sandbox` has `now`, which each run gets from the sweep.'],
+  [
+    'a clock of its own',
+    { sandbox: { now: Date.now } },
+    '`sandbox` has `now`, which each run gets from the fault test.',
+  ],
   ['client options that are none', { client: 5 }, '`client` must be an object, not a number.'],
   ['a signal that is none', { signal: new AbortController() }, '`signal` must be an AbortSignal'],
 ])('rejects %s', async (_, options, message) => {
@@ -731,6 +735,6 @@ test.each([
   ['Bun', { versions: { node: '24.0.0', bun: '1.3.0' } }],
 ])('says in %s that it needs Node', async (_, other) => {
   vi.stubGlobal('process', other)
-  await expect(sweepFaults(readMe)).rejects.toThrow('A sweep simulates time with hooks that only Node has.')
+  await expect(sweepFaults(readMe)).rejects.toThrow('A fault test simulates time with hooks that only Node has.')
   vi.unstubAllGlobals()
 })
