@@ -30,7 +30,7 @@ describe('a store with a secret', () => {
     expect(text()).not.toContain(String(organization.name))
   })
 
-  test('reports and keeps an entry sealed with an unknown secret', async () => {
+  test('reports and keeps an entry encrypted with an unknown secret', async () => {
     const saved = await store(secret).save(sandbox.issueToken())
     const { key } = saved
     const before = text()
@@ -45,7 +45,7 @@ describe('a store with a secret', () => {
     expect(await store(secret).get(key)).toEqual(saved)
   })
 
-  test('rejects an entry that is not sealed', async () => {
+  test('rejects an entry that is not encrypted', async () => {
     const { key } = await store().save(sandbox.issueToken())
     const error = await storeError(store(secret).workspace(key))
     expect(error).toMatchObject({ reason: 'entry_damaged', key })

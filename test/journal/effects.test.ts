@@ -268,7 +268,7 @@ test('fields that are read back in another order are the same', async () => {
   expect(await journal.once('settings', ({ organization }) => organization.updateSettings(settings))).toEqual({})
 })
 
-describe('a look of the caller', () => {
+describe('`find` of the caller', () => {
   const name = 'Call back about order 7'
   const find: FindEffect = async ({ tasks }) => (await tasks.list().toArray()).filter((task) => task.name === name)
 

@@ -84,7 +84,7 @@ describe('a write', () => {
     expect(await rejection(reply())).toMatchObject(absent)
   })
 
-  test('is looked for by its author, also with the token of somebody else', async () => {
+  test('is checked by its author, also with the token of somebody else', async () => {
     const { sandbox, start, reply, sent } = openWith({ status: 504, lateEffect: 45_000 })
     await rejection(reply())
     await vi.advanceTimersByTimeAsync(20_000)
@@ -92,7 +92,7 @@ describe('a write', () => {
     expect(await start({ accessToken }).reply()).toEqual({ id: sent()[0] })
   })
 
-  test('goes by the clock of the service, also where a new process looks only once', async () => {
+  test('goes by the clock of the service, also where a new process checks only once', async () => {
     const { start, reply, sent, workspace, conversation, journal } = openWith({ status: 503 }, dayBehind)
     await rejection(start({}, { confirmTimeout: 1 }).reply())
     await workspace.messages.create(conversation, { body_html })
@@ -142,7 +142,7 @@ describe('a write', () => {
     expect(await rejection(reply())).toMatchObject(absent)
   })
 
-  test('is looked for again with a new token if the look is rejected', async () => {
+  test('is checked again with a new token if the check is rejected', async () => {
     const { reply, start, sent, fail } = openWith({ drop: 'after-effect' })
     fail({ status: 401, method: 'GET' })
     expect(await rejection(reply())).toMatchObject({ name: 'AuthenticationError' })
@@ -298,7 +298,7 @@ describe('the function', () => {
     expect(sent()).toHaveLength(1)
   })
 
-  test('sends nothing through a journal of its own', async () => {
+  test('sends nothing through a second journal', async () => {
     const { journal, storage, sent, conversation } = open()
     const nested = journal.once('reply', (workspace) =>
       new WriteJournal({ workspace, storage }).once('inner', (client) =>
@@ -386,7 +386,7 @@ describe('the function', () => {
     expect(sent()).toHaveLength(1)
   })
 
-  test('must write through its own client', async () => {
+  test('must write through the client that it gets', async () => {
     const { journal, workspace, conversation } = open()
     const outside = journal.once('reply', () => workspace.messages.create(conversation, { body_html }))
     const error = await rejection(outside)
@@ -464,7 +464,7 @@ describe('the function', () => {
     expect((await start().journal.get('delete'))?.state).toBe('sending')
   })
 
-  test('rejects with the reason of an aborted call, and the next run looks', async () => {
+  test('rejects with the reason of an aborted call, and the next run checks the write', async () => {
     const { journal, reply, start, sandbox, sent } = open()
     const controller = new AbortController()
     const { signal } = controller
@@ -490,7 +490,7 @@ describe('an unconfirmed write', () => {
     expect(JSON.stringify(error)).not.toContain('On it')
   })
 
-  test('has a cause without the token that a look of the caller has thrown', async () => {
+  test('has a cause without the token that `find` of the caller has thrown', async () => {
     const { reply } = openWith({ status: 503 })
     const token = 'swot_secret123'
     const thrown = Object.assign(new Error(`GET failed with Bearer ${token}`), { config: { token } })
@@ -499,7 +499,7 @@ describe('an unconfirmed write', () => {
     expect(inspect(cause)).not.toContain(token)
   })
 
-  test('keeps the error of the client that a look has failed with', async () => {
+  test('keeps the error of the client that a check has failed with', async () => {
     const { reply, fail } = openWith({ status: 503 })
     fail({ status: 403, method: 'GET', times: 100 })
     expect(await rejection(reply())).toMatchObject({ cause: { name: 'PermissionDeniedError', status: 403 } })
@@ -552,7 +552,7 @@ describe('an unconfirmed write', () => {
     expect(await rejection(journal.list(filter as object))).toMatchObject({ name: 'InvalidArgumentError' })
   })
 
-  test('is listed, settled and forgotten', async () => {
+  test('is listed, resolved and forgotten', async () => {
     const { journal, reply, sent, fail } = openWith({ status: 503, times: 2 })
     await rejection(reply('one'))
     await rejection(reply('two', {}, '<p>Two</p>'))

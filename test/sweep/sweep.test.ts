@@ -532,7 +532,7 @@ test('pairs of faults are repeated by their seed', async () => {
   expect(runs.map((run) => `${run.id} ${run.end}`)).toEqual([first[0]])
 })
 
-test('a budget beyond all pairs sweeps each pair once', async () => {
+test('a budget beyond all pairs tests each pair once', async () => {
   const { runs } = await sweepFaults(readMe, { faults: ['unavailable', 'revoked'], depth: 2, budget: 1_000_000_000 })
   expect(runs.slice(0, 2).map(({ id }) => id)).toEqual(['unavailable@1', 'revoked@1'])
   const pairs = ['unavailable@1', 'revoked@1'].flatMap((first) => [`${first}+unavailable@2`, `${first}+revoked@2`])
@@ -631,7 +631,7 @@ test.each(events)('a listener of `once` for an %s is called once, also after a f
   for (const other of others) process.on(event, other as () => void)
 })
 
-test('two sweeps at once do not see each other', async () => {
+test('two fault tests at once do not see each other', async () => {
   const reports = await Promise.all([sweepFaults(readMe), sweepFaults(reply, { faults: ['killed-after-effect'] })])
   expect(reports.map(failuresOf)).toEqual([[], ['killed-after-effect@2 doubled']])
 })
