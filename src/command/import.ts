@@ -50,7 +50,7 @@ export function addImport(program: Command, terminal: Terminal): void {
     .command('list')
     .description('list the writes, each with what is known of it')
     .requiredOption(...stateOption)
-    .option('--unconfirmed', 'only those that a person has to decide about')
+    .option('--unconfirmed', 'only those that a person has to resolve')
     .option('--json', 'print JSON lines, and errors as JSON')
     .action((flags: { state: string; unconfirmed?: boolean }) =>
       withJournal(flags.state, terminal, async (journal) => {
@@ -62,7 +62,7 @@ export function addImport(program: Command, terminal: Terminal): void {
     )
   journal
     .command('resolve')
-    .description('decide about a write that is unconfirmed')
+    .description('record whether an unconfirmed write was applied')
     .argument('<key>', 'the key, as `journal list` prints it')
     .addArgument(new Argument('<outcome>', 'applied, or absent to send it again').choices(['applied', 'absent']))
     .requiredOption(...stateOption)

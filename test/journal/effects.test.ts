@@ -239,7 +239,7 @@ test('a message whose time is in milliseconds tells nothing', async () => {
 test.each([
   [400, undefined],
   [422, undefined],
-  [500, { name: 'UnconfirmedWriteError', message: expect.stringContaining('looking for it failed') }],
+  [500, { name: 'UnconfirmedWriteError', message: expect.stringContaining('the check failed') }],
 ])('a message is looked for without `limit` after a status that rejects it, such as %i', async (status, error) => {
   const { sandbox, start, sent } = openWith({ drop: 'after-effect' })
   const { reply } = start({

@@ -542,7 +542,7 @@ describe('an unconfirmed write', () => {
   ])('waits for a `find` that never settles no longer than %s', async (_, options, message) => {
     const { start } = openWith({ drop: 'after-effect' })
     const replied = start(options).reply('reply', { find: () => new Promise(() => {}) })
-    expect(await rejection(replied)).toMatchObject({ ...unconfirmed('looking for it failed'), cause: { message } })
+    expect(await rejection(replied)).toMatchObject({ ...unconfirmed('the check failed'), cause: { message } })
   })
 
   const wrongFilters = ['unconfirmed', { states: 'unconfirmed' }, { state: 'open' }, 5, null]
@@ -794,7 +794,7 @@ describe('the storage', () => {
     const { storage, reply, sent } = openWith({ drop: 'after-effect' })
     await storage.compareAndSet('writes:other', null, 'damaged')
     expect(await rejection(reply())).toMatchObject({
-      ...unconfirmed('looking for it failed'),
+      ...unconfirmed('the check failed'),
       cause: { name: 'WriteJournalError', message: expect.stringContaining('"writes:other"') },
     })
     await storage.compareAndSet('writes:other', 'damaged', null)

@@ -166,11 +166,7 @@ test.each<[what: string, options: object, message: string]>([
   ['data that cannot be', { sandbox: { conversations: -1 } }, '`conversations`'],
   ['a check that is no function', { check: true }, '`check` must be a function'],
   ['a limiter that outlives a run', { client: { rateLimiter: {} } }, '`client` has `rateLimiter`, which each run gets'],
-  [
-    'a clock of its own',
-    { sandbox: { now: Date.now } },
-    '`sandbox` has `now`, which each run gets from the fault test.',
-  ],
+  ['its own clock', { sandbox: { now: Date.now } }, '`sandbox` has `now`, which each run gets from the fault test.'],
   ['client options that are none', { client: 5 }, '`client` must be an object, not a number.'],
   ['a signal that is none', { signal: new AbortController() }, '`signal` must be an AbortSignal'],
 ])('rejects %s', async (_, options, message) => {
