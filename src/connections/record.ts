@@ -111,7 +111,7 @@ export class RecordFormat {
     }
     // Anyone who can write to the storage could have put it there.
     if (this.#sealer !== undefined && isPlain)
-      return damagedEntry(key, 'is not sealed, although the store has a secret')
+      return damagedEntry(key, 'is not encrypted, although the store has a secret')
     const opened = await this.#sealer?.open(text)
     if (opened?.ok === false) return opened.failure === 'unknown-key' ? unknownSecret(key) : damagedEntry(key)
     try {

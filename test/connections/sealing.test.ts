@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 const store = (key?: string | string[]) => makeStore(sandbox, { storage, secret: key })
 const text = () => JSON.stringify([...storage.items])
-/** Returns the JSON of a record that is not sealed. */
+/** Returns the JSON of a record that is not encrypted. */
 const decoded = (value: string) =>
   decodeURIComponent(atob(value.slice('plain:'.length).replaceAll('-', '+').replaceAll('_', '/')))
 const place = (key: string) => [...storage.items.keys()].find((one) => one.endsWith(`:${key}`)) ?? ''
@@ -49,7 +49,7 @@ describe('a store with a secret', () => {
     const { key } = await store().save(sandbox.issueToken())
     const error = await storeError(store(secret).workspace(key))
     expect(error).toMatchObject({ reason: 'entry_damaged', key })
-    expect(error.message).toContain('not sealed')
+    expect(error.message).toContain('not encrypted')
     await store(secret).save(sandbox.issueToken())
     await (await store(secret).workspace(key)).me()
   })
