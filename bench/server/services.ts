@@ -14,7 +14,7 @@ export interface Plan {
 export type Command = Plan | 'count'
 export type Reply = { readonly ports: Partial<Record<PeerName, number>> } | { readonly requests: number }
 
-/** The local services, which run in a process of their own. */
+/** The local services, which run in a separate process. */
 export interface Services {
   /** Changes the plan and starts counting requests from zero. */
   use(plan: Plan): Promise<void>

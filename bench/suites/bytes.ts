@@ -42,7 +42,7 @@ export const bytes: Suite = {
   },
 }
 
-/** Leaves out what a bundler puts into a file of its own, to be loaded when it is first used. */
+/** Leaves out what a bundler puts into a separate file, to be loaded when it is first used. */
 const initially: Plugin = {
   name: 'initially',
   setup({ onResolve }) {

@@ -15,7 +15,7 @@ import {
   type Reflection,
   ReflectionKind,
 } from 'typedoc'
-import { guides, listOfGuides, root } from './guides.ts'
+import { guides, listOfGuides, root, titleOf } from './guides.ts'
 import { linkNames } from './link-names.ts'
 import { writeMarkdown } from './markdown.ts'
 import { describeMethods, operationIdOf } from './methods.ts'
@@ -46,9 +46,8 @@ const paths = new Map<Reflection, string>()
 export function load({ converter, renderer }: Application): void {
   converter.on(Converter.EVENT_CREATE_DOCUMENT, (_context, document: DocumentReflection) => {
     const path = relative(fileURLToPath(root), document.project.files.getReflectionPath(document) ?? '')
-    const [heading = ''] = /^# .+\n/.exec(document.content[0]?.text ?? '') ?? []
     paths.set(document, path)
-    document.name = heading.slice(2).trim()
+    document.name = titleOf(path).replaceAll('`', '')
     document.frontmatter.group = guides.find((guide) => guide.path === path)?.group ?? 'Guides'
     document.relevanceBoost = 200
   })

@@ -43,14 +43,14 @@ export function addImport(program: Command, terminal: Terminal): void {
     .option('--no-check', 'do not read the contacts that exist')
     .option('--failed <file>', 'write the rows that failed, with why, to a file that can be imported again')
     .option('--dry-run', 'send nothing, and tell what would be created')
-    .option('--confirm-timeout <seconds>', 'how long to look for a contact whose response was lost', seconds, 30)
+    .option('--confirm-timeout <seconds>', 'how long to check for a contact whose response was lost', seconds, 30)
     .action((file: string, flags: Flags) => importContacts(file, flags, terminal))
-  const journal = program.command('journal').description('look at the writes of an import')
+  const journal = program.command('journal').description('list and resolve the writes of an import')
   journal
     .command('list')
     .description('list the writes, each with what is known of it')
     .requiredOption(...stateOption)
-    .option('--unconfirmed', 'only those that a person has to decide about')
+    .option('--unconfirmed', 'only those that a person has to resolve')
     .option('--json', 'print JSON lines, and errors as JSON')
     .action((flags: { state: string; unconfirmed?: boolean }) =>
       withJournal(flags.state, terminal, async (journal) => {
@@ -62,7 +62,7 @@ export function addImport(program: Command, terminal: Terminal): void {
     )
   journal
     .command('resolve')
-    .description('decide about a write that is unconfirmed')
+    .description('record whether an unconfirmed write was applied')
     .argument('<key>', 'the key, as `journal list` prints it')
     .addArgument(new Argument('<outcome>', 'applied, or absent to send it again').choices(['applied', 'absent']))
     .requiredOption(...stateOption)
@@ -170,7 +170,7 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
     })
   }
   if (counts.unconfirmed > 0) {
-    const hint = 'Look for them in the service, then decide about each.'
+    const hint = 'Check for them in the service, then resolve each.'
     const next = commandOf('journal', 'list', '--unconfirmed', '--state', state)
     throw new CommandError(65, `${counts.unconfirmed} contacts may have been created.`, hint, next)
   }

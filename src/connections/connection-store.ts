@@ -16,7 +16,7 @@ import { type Connection, type ConnectionMetadata, checkMetadata } from './conne
 import { checkConnectionKey, keyMatches } from './connection-key.ts'
 import { ConnectionListing } from './connection-list.ts'
 import { ConnectionNotSavedError, ConnectionStoreError } from './connection-store-error.ts'
-import { type IdentifiedConnection, Identity } from './identity.ts'
+import { type IdentifiedConnection, TokenIdentifier } from './identity.ts'
 import {
   type ConnectionFilter,
   type ListConnectionsOptions,
@@ -68,14 +68,14 @@ const parallelReseals = 16
  */
 export class ConnectionStore {
   readonly #settings: StoreSettings
-  readonly #identity: Identity
+  readonly #identifier: TokenIdentifier
   /** The revocations being handled, by key and token. Calls that fail at the same time share one. */
   readonly #revocations = new Map<string, Promise<void>>()
 
   /** @throws InvalidArgumentError when an option is invalid */
   constructor(options: ConnectionStoreOptions) {
     this.#settings = readStoreSettings(options)
-    this.#identity = new Identity(this.#settings)
+    this.#identifier = new TokenIdentifier(this.#settings)
   }
 
   /**
@@ -92,7 +92,7 @@ export class ConnectionStore {
     return traced(async () => {
       const { metadata } = readSaveOptions(options)
       const accessToken = checkAccessToken(typeof token === 'string' ? token : token?.accessToken)
-      if (typeof token !== 'string') this.#identity.checkOrigin(token)
+      if (typeof token !== 'string') this.#identifier.checkOrigin(token)
       return this.#save({
         accessToken,
         grantedScopes: typeof token === 'string' ? undefined : scopesOf(token),
@@ -170,7 +170,7 @@ export class ConnectionStore {
       const { records } = this.#settings
       const { login, connection } = requireToken(key, await records.find(key))
       const me = await inner(this.#workspaceOf(key, connection).me())
-      const identity = await this.#identity.verify(me, key)
+      const identity = await this.#identifier.verify(me, key)
       return records.update(key, (found) => {
         const record = requireToken(key, found)
         // A login in the meantime has called `/me` itself.
@@ -263,7 +263,7 @@ export class ConnectionStore {
   async #save(save: Save): Promise<Connection> {
     const { accessToken, login, startedAt } = save
     try {
-      save.identity ??= await this.#identity.identify(accessToken, save.grantedScopes)
+      save.identity ??= await this.#identifier.identify(accessToken, save.grantedScopes)
       const { identity } = save
       // A mark is replaced, and so is a record that cannot be read.
       return await this.#settings.records.update(identity.key, ({ record, mark }) => {
@@ -311,7 +311,7 @@ export class ConnectionStore {
     // Otherwise a new login has replaced the token, or its revocation has already been handled.
     if (recordIn(await records.find(key))?.accessToken !== accessToken) return
     // Asks the service again, so that a single wrong response does not remove a connection.
-    if (!(await this.#identity.isRevoked(accessToken))) return
+    if (!(await this.#identifier.isRevoked(accessToken))) return
     const revocation = randomId()
     let marking: Connection | undefined
     const revoked = await records.update(key, (found) => {

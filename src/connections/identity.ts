@@ -20,7 +20,7 @@ type ConnectionState = 'connectedAt' | 'revokedAt' | 'metadata'
 export type IdentifiedConnection = Omit<AppConnection, ConnectionState> | Omit<SelfConnection, ConnectionState>
 
 /** Finds out what a token is bound to, by calling `/me`, and rejects tokens of another service or app. */
-export class Identity {
+export class TokenIdentifier {
   readonly #settings: IdentitySettings
 
   constructor(settings: IdentitySettings) {

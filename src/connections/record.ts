@@ -111,7 +111,7 @@ export class RecordFormat {
     }
     // Anyone who can write to the storage could have put it there.
     if (this.#sealer !== undefined && isPlain)
-      return damagedEntry(key, 'is not sealed, although the store has a secret')
+      return damagedEntry(key, 'is not encrypted, although the store has a secret')
     const opened = await this.#sealer?.open(text)
     if (opened?.ok === false) return opened.failure === 'unknown-key' ? unknownSecret(key) : damagedEntry(key)
     try {
@@ -174,7 +174,7 @@ function damagedEntry(key: string, what = 'is damaged'): Found {
 }
 
 function unknownSecret(key: string): Found {
-  const error = new ConnectionStoreError(`The entry of the connection "${key}" is sealed with an unknown secret.`, {
+  const error = new ConnectionStoreError(`The entry of the connection "${key}" is encrypted with an unknown secret.`, {
     reason: 'secret_unknown',
     key,
     hint: 'Add its secret to the list, after the newest one, or log in again.',

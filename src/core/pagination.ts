@@ -35,9 +35,11 @@ export interface ListPlan extends ListArguments {
  * ([specification](docs/service.md#paging)). A repeated cursor throws a `PaginationError`. A cursor that the service no
  * longer accepts throws a `CursorRejectedError`.
  *
- * @example for await (const conversation of workspace.conversations.list({ limit: 50 })) console.log(conversation.id)
- * for await (const page of workspace.conversations.list({ limit: 50 }).pages()) console.log(page.data.length,
- * page.checkpoint) const firstPage = await workspace.conversations.list()
+ * @example
+ * for await (const { id } of workspace.conversations.list({ limit: 50 })) console.log(id)
+ * for await (const page of workspace.conversations.list().pages()) console.log(page.data.length, page.checkpoint)
+ * const firstPage = await workspace.conversations.list()
+ * console.log(firstPage.data.length)
  */
 export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<Item> {
   /** Returns the plan, or throws the error for invalid arguments. */

@@ -30,11 +30,11 @@ export interface SentWrite {
  * usually one, or an empty array if the write was not applied. Returns undefined if the service does not show enough to
  * tell. The journal stops waiting after the `totalTimeout` of the call.
  *
- * @param workspace a client that reads fresh data
+ * @param client reads fresh data
  * @param write the write as this call would send it
  */
 export type FindEffect = (
-  workspace: SupportWorkspace,
+  client: SupportWorkspace,
   write: SentWrite,
 ) => Promise<readonly { readonly id?: string | undefined }[] | undefined>
 

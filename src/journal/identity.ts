@@ -3,7 +3,7 @@ import { inner } from '../core/index.ts'
 import { InsufficientScopeError, SupportWorkspaceError } from '../shared/errors/index.ts'
 
 /** Where the writes of a client belong, and who makes them. */
-export interface Identity {
+export interface WriterIdentity {
   /** The id of the organization. Two organizations can use the same key, because item ids are unique within one. */
   readonly organization: string
   /** The id of the user of the token. Undefined if `/me` returns no user. */
@@ -13,7 +13,7 @@ export interface Identity {
 /**
  * Returns the identity of a client. Rejects if the token lacks a scope that is required to read the operation's effect.
  */
-export type Identify = (operation: string, required: readonly string[]) => Promise<Identity>
+export type Identify = (operation: string, required: readonly string[]) => Promise<WriterIdentity>
 
 /**
  * Returns a function that requests the identity of a client once and remembers it. After a failure, it requests it
@@ -21,7 +21,7 @@ export type Identify = (operation: string, required: readonly string[]) => Promi
  */
 export function rememberIdentity(workspace: SupportWorkspace): Identify {
   let known: ReturnType<typeof identify> | undefined
-  return async function ask(operation, required): Promise<Identity> {
+  return async function ask(operation, required): Promise<WriterIdentity> {
     const isNew = known === undefined
     const asked = known ?? identify(workspace)
     known = asked

@@ -77,7 +77,7 @@ export class Intent {
     const { [wholeKey]: whole } = call as { readonly [wholeKey]?: object }
     if (this.#sending !== undefined) {
       if (whole === this.#whole) return this.#sending
-      const hint = 'Give each write a key of its own. The first one may have been applied: `journal.get` tells.'
+      const hint = 'Use another key for the second write. The first one may have been applied: `journal.get` tells.'
       this.#misuse = this.#leftOpen('sent a second write', hint)
       throw this.#misuse
     }
@@ -237,7 +237,7 @@ export class Intent {
 
   #misused(
     problem: string,
-    hint = 'Give each write a key of its own, and send it through the client of the function.',
+    hint = 'Use a separate key for each write, and send it through the client of the function.',
   ): InvalidArgumentError {
     return new InvalidArgumentError('key', `The write "${this.#key}" ${problem}.`, hint)
   }

@@ -173,7 +173,7 @@ export class WriteJournal<A extends Actor = Actor> {
    */
   once<Data>(
     key: string,
-    write: (workspace: SupportWorkspace<A>) => PromiseLike<Data>,
+    write: (client: SupportWorkspace<A>) => PromiseLike<Data>,
     options: OnceOptions = {},
   ): Promise<WrittenOnce<Data>> {
     return traced(() => {

@@ -126,6 +126,6 @@ export async function lookFor(
   } catch (cause) {
     const { remedy } = isSupportWorkspaceError(cause) ? cause : {}
     if (remedy === 'reconnect' || (remedy === 'retry' && cause instanceof WriteJournalError)) throw cause
-    return { problem: 'looking for it failed', cause }
+    return { problem: 'the check failed', cause }
   }
 }

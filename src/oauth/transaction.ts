@@ -198,7 +198,7 @@ export async function openTransaction(
 }
 
 function transactionSealer(options: SealOptions): Sealer {
-  checkOptions('options', options, sealOptionNames, 'a sealed transaction')
+  checkOptions('options', options, sealOptionNames, 'an encrypted transaction')
   return createSealer(options.secret, purpose)
 }
 

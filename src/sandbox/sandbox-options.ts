@@ -221,7 +221,7 @@ export const rateSchema = mustBe(
   z.custom<RequestRate>((value) => typeof value === 'string' && /^[1-9]\d{0,8}\/(s|min|h)$/.test(value)),
 )
 const maxCount = 100_000
-/** Fields that hold secrets. Each is checked on its own. */
+/** Fields that hold secrets. Each is checked separately. */
 const secretFields = mustBeSecret('an object', z.custom<object>(isPlainObject))
 
 /** The schema and the default of each option. */

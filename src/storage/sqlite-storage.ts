@@ -113,7 +113,7 @@ function checkNoTransaction(database: SqliteDatabase): void {
     throw new InvalidArgumentError(
       'database',
       'The database is in a transaction, whose rollback would undo what the storage writes.',
-      'End the transaction first, or pass `sqliteStorage` a handle of its own: the path of the file.',
+      'End the transaction first, or pass `sqliteStorage` the path of the file, which it then opens itself.',
     )
   }
   database.exec('COMMIT')

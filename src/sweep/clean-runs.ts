@@ -20,7 +20,7 @@ export interface Baseline {
 const hints: Readonly<Record<string, string>> = {
   'waiting for nothing': 'Settle every promise. Timers that a module kept, as with `promisify(setTimeout)`, stay real.',
   'real input': 'Use local files and databases, open connections in `setup`, and send requests to the sandbox only.',
-  NetworkError: 'Pass `fetch: sandbox.fetch` to a client of your own.',
+  NetworkError: 'Pass `fetch: sandbox.fetch` to your client.',
 }
 
 /**
@@ -79,8 +79,9 @@ function checkDone(what: Subject, run: Run): Run {
   if (end !== 'done' || attempts.length > 1) {
     const ended = errors.length > 0 ? describeError(errors[0]).text : attempts.join(', ')
     const how = [`${ended}.`, ...run.output].join('\n') + (run.output.length > 0 ? '\n' : '')
-    const mend = what === 'job' ? 'Mend the job, `setup` or `done`.' : 'Mend the program, or what it needs to run.'
-    const hint = Object.entries(hints).find(([words]) => how.includes(words))?.[1] ?? mend
+    const next =
+      what === 'job' ? 'Correct the job, `setup` or `done`.' : 'Correct the program, or what it needs to run.'
+    const hint = Object.entries(hints).find(([words]) => how.includes(words))?.[1] ?? next
     throw refused(`The ${what} is not done without a fault: ${how}`, hint, errors[0])
   }
   if (checkError !== undefined) {

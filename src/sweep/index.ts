@@ -70,7 +70,7 @@ function requireNode(): void {
   const { process } = globalThis as { process?: { versions?: Readonly<Record<string, string>> } }
   const { node, bun, deno } = process?.versions ?? {}
   if (node !== undefined && bun === undefined && deno === undefined) return
-  throw new SupportWorkspaceError('A sweep simulates time with hooks that only Node has.', {
+  throw new SupportWorkspaceError('A fault test simulates time with hooks that only Node has.', {
     hint: 'Run it in Node 22 or later.',
   })
 }

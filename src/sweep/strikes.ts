@@ -11,7 +11,7 @@ export interface Selection {
   readonly only?: readonly (readonly Strike[])[] | undefined
 }
 
-const everything = 'Leave it out to sweep everything.'
+const everything = 'Leave it out to test everything.'
 
 /** The checks of the options in `Selection`. */
 export const selectionChecks = {
@@ -79,7 +79,7 @@ function neverStruck(option: keyof Selection, strike: Strike, run: Run): Invalid
   const count = countOf(place, run)
   const made = `the job made ${count} ${place}${count === 1 ? '' : 's'}`
   const why = strike.at > count ? made : `no ${place} that it could strike was there`
-  const hint = `Mend \`${option}\`, or leave it out to sweep everything.`
+  const hint = `Correct \`${option}\`, or leave it out to test everything.`
   return new InvalidArgumentError(option, `${idOf([strike])} never struck: ${why}.`, hint)
 }
 
@@ -88,7 +88,7 @@ function listOf<Item>(checkItem: Check<Item>): Check<readonly Item[]> {
   return (name, list) => {
     if (!Array.isArray(list)) throw mustBe('an array', name, list, everything)
     if (list.length === 0)
-      throw new InvalidArgumentError(name, `\`${name}\` is empty, so nothing is swept.`, everything)
+      throw new InvalidArgumentError(name, `\`${name}\` is empty, so nothing is tested.`, everything)
     return Array.from(list, (item, index) => checkItem(`${name}[${index}]`, item))
   }
 }

@@ -88,8 +88,8 @@ export function optionsWithout<Options extends object>(...own: readonly string[]
     if (extra === undefined) return options as Options
     throw new InvalidArgumentError(
       name,
-      `\`${name}\` has \`${extra}\`, which each run gets from the sweep.`,
-      `Leave it out, or create a client of your own in the job, with \`sandbox.url\` and \`sandbox.fetch\`.`,
+      `\`${name}\` has \`${extra}\`, which each run gets from the fault test.`,
+      `Leave it out, or create a client in the job, with \`sandbox.url\` and \`sandbox.fetch\`.`,
     )
   }
 }

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { guides } from '../../scripts/site/guides.ts'
 import { operations } from '../../src/client/resources/operations.ts'
+import { browserName } from './helpers/installed-browsers.ts'
 import { phone, pictures, useBrowser, type Visitor } from './helpers/use-browser.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -132,6 +133,9 @@ describe('in the browser', () => {
       'API reference',
       'Project',
     ])
+    const entries = await visitor.page.locator('#tsd-nav-container > li > a').allTextContents()
+    const titles = guides.map(({ title }) => title.replaceAll('`', ''))
+    expect(titles.filter((title) => !entries.includes(title))).toEqual([])
     await pictures(visitor.page, 'site')
   })
 
@@ -147,6 +151,13 @@ describe('in the browser', () => {
         .evaluateAll((parts) => parts.filter((part) => part.scrollWidth > part.clientWidth + 1).length)
       expect(wide, path).toBe(0)
     }
+  })
+
+  test.skipIf(browserName === 'firefox')('copy buttons are visible on a touchscreen', async () => {
+    const visitor = await visit({ ...phone, hasTouch: true, isMobile: true })
+    await open(visitor, 'index.html')
+    const [button] = await visitor.page.locator('pre > button').all()
+    expect(await button?.evaluate((element) => getComputedStyle(element).opacity)).toBe('1')
   })
 
   test('no page scrolls sideways on a phone', async () => {

@@ -76,7 +76,7 @@ describe('withOptions', () => {
     expect(fetch.requests).toHaveLength(1)
   })
 
-  test('works on a subclass with a constructor of its own', async () => {
+  test('works on a subclass with its own constructor', async () => {
     const fetch = scripted(json(page([])))
     class Own extends SupportWorkspace {
       constructor(accessToken: string) {

@@ -1,4 +1,4 @@
-// What only a process of its own shows: signals, closed pipes, warnings of the runtime. Everything else runs in `run.ts`.
+// What only a separate process shows: signals, closed pipes, warnings of the runtime. Everything else runs in `run.ts`.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

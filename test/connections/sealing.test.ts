@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 const store = (key?: string | string[]) => makeStore(sandbox, { storage, secret: key })
 const text = () => JSON.stringify([...storage.items])
-/** Returns the JSON of a record that is not sealed. */
+/** Returns the JSON of a record that is not encrypted. */
 const decoded = (value: string) =>
   decodeURIComponent(atob(value.slice('plain:'.length).replaceAll('-', '+').replaceAll('_', '/')))
 const place = (key: string) => [...storage.items.keys()].find((one) => one.endsWith(`:${key}`)) ?? ''
@@ -30,7 +30,7 @@ describe('a store with a secret', () => {
     expect(text()).not.toContain(String(organization.name))
   })
 
-  test('reports and keeps an entry sealed with an unknown secret', async () => {
+  test('reports and keeps an entry encrypted with an unknown secret', async () => {
     const saved = await store(secret).save(sandbox.issueToken())
     const { key } = saved
     const before = text()
@@ -45,11 +45,11 @@ describe('a store with a secret', () => {
     expect(await store(secret).get(key)).toEqual(saved)
   })
 
-  test('rejects an entry that is not sealed', async () => {
+  test('rejects an entry that is not encrypted', async () => {
     const { key } = await store().save(sandbox.issueToken())
     const error = await storeError(store(secret).workspace(key))
     expect(error).toMatchObject({ reason: 'entry_damaged', key })
-    expect(error.message).toContain('not sealed')
+    expect(error.message).toContain('not encrypted')
     await store(secret).save(sandbox.issueToken())
     await (await store(secret).workspace(key)).me()
   })

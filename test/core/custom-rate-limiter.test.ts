@@ -64,7 +64,7 @@ describe('a custom rate limiter', () => {
     expect(ends).toEqual([undefined, { retryAfter: undefined }, { retryAfter: 10_000 }, undefined])
   })
 
-  test('that ignores the abort of a call gets its turn back when it grants one later', async () => {
+  test('that ignores the abort of a call gets its permit back when it grants one later', async () => {
     const turn = Promise.withResolvers<() => void>()
     const end = vi.fn()
     const rateLimiter = { acquire: () => turn.promise }
@@ -234,7 +234,7 @@ function recordingFetch(events: string[], ...steps: Parameters<typeof scripted>)
   }
 }
 
-describe('the turn of a request', () => {
+describe('the permit of a request', () => {
   beforeEach(() => jitter(0))
 
   test.each<[string, Parameters<typeof scripted>, string]>([
@@ -371,7 +371,7 @@ describe('a connection store', () => {
     await (await store.workspace(self.key)).me()
   })
 
-  test('passes the key of the connection to a rate limiter of your own', async () => {
+  test('passes the key of the connection to a custom rate limiter', async () => {
     const { rateLimiter, keys } = recordingLimiter()
     const { store, app, self } = await connect({ rateLimiter })
     keys.length = 0

@@ -457,7 +457,7 @@ describe('an example', () => {
     sandbox.faults.add(fault)
     const journal = new WriteJournal({ workspace: client, storage: memoryStorage(), confirmTimeout: 1 })
     const body = { body_html: '<p>On it.</p>' }
-    await journal.once('reply', (own) => own.messages.create(id, body), { resendIfAbsent: true })
+    await journal.once('reply', (client) => client.messages.create(id, body), { resendIfAbsent: true })
     expect(sandbox.state.writes.map(({ operation }) => operation)).toEqual(['createMessage'])
   })
 

@@ -250,7 +250,7 @@ test('a client needs options', () => {
   expect(() => new SupportWorkspace(undefined as never)).toThrow('Pass at least `baseUrl` and `accessToken`.')
 })
 
-test('a token source can be an instance of a class with properties of its own', () => {
+test('a token source can be an instance of a class with its own properties', () => {
   class Vault {
     name = 'vault'
     getAccessToken = () => token

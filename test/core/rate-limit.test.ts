@@ -174,7 +174,7 @@ describe('after eight refusals in a row', () => {
   })
 })
 
-test('a turn is given back when the call is aborted at any moment around its grant', async () => {
+test('a permit is given back when the call is aborted at any moment around its grant', async () => {
   for (let microtasks = 0; microtasks < 24; microtasks += 1) {
     const shared = {
       fetch: scripted(() => json({})),

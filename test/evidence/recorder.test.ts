@@ -54,7 +54,7 @@ describe('the recorder notes', () => {
     expect(recorder.evidence().operations).toEqual({})
   })
 
-  test('nothing of operations of your own, even with the id of another', async () => {
+  test('nothing of custom operations, even with the id of another', async () => {
     const recorder = evidenceRecorder()
     const workspace = await start(recorder)
     const own = defineOperation({ id: 'contacts.get', method: 'GET', path: '/api/oauth/v1/me', envelope: 'bare' })

@@ -8,7 +8,7 @@ describe('toText', () => {
   test.each([
     ['paragraphs and line breaks', '<p>One<br>two</p><p>Three</p>', 'One\ntwo\n\nThree'],
     ['no more than one empty line', '<p>One</p>\n \n\n<div></div><p>Two</p>', 'One\n\nTwo'],
-    ['list items on lines of their own', '<ul><li>One</li><li>Two</li></ul>End', 'One\nTwo\n\nEnd'],
+    ['list items on separate lines', '<ul><li>One</li><li>Two</li></ul>End', 'One\nTwo\n\nEnd'],
     ['named and numeric entities', '&lt;b&gt; &amp;amp; &eacute;&#233;&#x1F600;', '<b> &amp; éé😀'],
     ['an ampersand and a less-than sign that begin nothing', 'a & b < c && d', 'a & b < c && d'],
     ['nothing of scripts, styles and comments', 'a<script>if (1<2) "</p>"</script><STYLE>p{}</STYLE><!-- b -->c', 'ac'],

@@ -512,7 +512,7 @@ describe('on SQLite, with worker processes', () => {
     expect(await fleet.reconcile()).toBe(0)
   })
 
-  test('a worker on its own says at a port whether it can work', async (context) => {
+  test('a single worker says at a port whether it can work', async (context) => {
     const { redisServer, startWorker } = await start(context)
     const port = await freePort()
     await startWorker(0, { HEALTH_PORT: String(port) })
@@ -604,7 +604,7 @@ describe('on SQLite, with worker processes', () => {
     },
   )
 
-  test('says why SQLite has rolled back by itself, and goes on', async (context) => {
+  test('says why SQLite has rolled back automatically, and continues', async (context) => {
     const { database, settings, connect } = await start(context)
     const key = await connect()
     const other = new DatabaseSync(settings.databaseUrl)

@@ -277,7 +277,7 @@ describeOnDatabases((createDatabase) => {
     expect((await changesOf(database, message!.id)).map(({ change }) => change)).toEqual(['created'])
   })
 
-  test('reads messages only of conversations that changed, and of each other one once in so many sweeps', async (context) => {
+  test('reads messages only of conversations that changed, and of each other one once in so many sync passes', async (context) => {
     const { sandbox, person, pass, expectCopy } = await create(context, { conversations: 20 })
     await pass({ readAllEvery: 4 })
     const [changed] = sandbox.state.conversations

@@ -45,7 +45,7 @@ describe('a DELETE that is sent again and finds nothing', () => {
     })
   })
 
-  test('is looked for although another attempt was refused in between', async () => {
+  test('is checked although another attempt was refused in between', async () => {
     const { remove, fail } = await openLost()
     fail({ status: 429 })
     const limited = remove()
@@ -83,7 +83,7 @@ describe('the scopes that confirm a write', () => {
     await journal.once('note', (client) => client.notes.create(conversation, { body_html }))
   })
 
-  test('are not needed with a look of the caller', async () => {
+  test('are not needed with `find` of the caller', async () => {
     const { sandbox, start, sent } = open()
     const { reply } = start({ accessToken: sandbox.issueToken({ actor: 'self', scopes }) })
     expect(await reply('reply', { find: async () => [] })).toMatchObject({ id: sent()[0] })

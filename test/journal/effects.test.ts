@@ -239,7 +239,7 @@ test('a message whose time is in milliseconds tells nothing', async () => {
 test.each([
   [400, undefined],
   [422, undefined],
-  [500, { name: 'UnconfirmedWriteError', message: expect.stringContaining('looking for it failed') }],
+  [500, { name: 'UnconfirmedWriteError', message: expect.stringContaining('the check failed') }],
 ])('a message is looked for without `limit` after a status that rejects it, such as %i', async (status, error) => {
   const { sandbox, start, sent } = openWith({ drop: 'after-effect' })
   const { reply } = start({
@@ -268,7 +268,7 @@ test('fields that are read back in another order are the same', async () => {
   expect(await journal.once('settings', ({ organization }) => organization.updateSettings(settings))).toEqual({})
 })
 
-describe('a look of the caller', () => {
+describe('`find` of the caller', () => {
   const name = 'Call back about order 7'
   const find: FindEffect = async ({ tasks }) => (await tasks.list().toArray()).filter((task) => task.name === name)
 

@@ -84,7 +84,7 @@ describe('a write', () => {
     expect(await rejection(reply())).toMatchObject(absent)
   })
 
-  test('is looked for by its author, also with the token of somebody else', async () => {
+  test('is checked by its author, also with the token of somebody else', async () => {
     const { sandbox, start, reply, sent } = openWith({ status: 504, lateEffect: 45_000 })
     await rejection(reply())
     await vi.advanceTimersByTimeAsync(20_000)
@@ -92,7 +92,7 @@ describe('a write', () => {
     expect(await start({ accessToken }).reply()).toEqual({ id: sent()[0] })
   })
 
-  test('goes by the clock of the service, also where a new process looks only once', async () => {
+  test('goes by the clock of the service, also where a new process checks only once', async () => {
     const { start, reply, sent, workspace, conversation, journal } = openWith({ status: 503 }, dayBehind)
     await rejection(start({}, { confirmTimeout: 1 }).reply())
     await workspace.messages.create(conversation, { body_html })
@@ -142,7 +142,7 @@ describe('a write', () => {
     expect(await rejection(reply())).toMatchObject(absent)
   })
 
-  test('is looked for again with a new token if the look is rejected', async () => {
+  test('is checked again with a new token if the check is rejected', async () => {
     const { reply, start, sent, fail } = openWith({ drop: 'after-effect' })
     fail({ status: 401, method: 'GET' })
     expect(await rejection(reply())).toMatchObject({ name: 'AuthenticationError' })
@@ -164,13 +164,8 @@ describe('the key', () => {
       201,
       'before (messages.create at another path), which was applied. Ask `journal.get`',
     ],
-    ['operation once it was applied', anotherOperation, 201, 'before (messages.create), which was applied. Give'],
-    [
-      'operation while it is unconfirmed',
-      anotherOperation,
-      503,
-      '(messages.create), which may have been applied. Give',
-    ],
+    ['operation once it was applied', anotherOperation, 201, 'before (messages.create), which was applied. Use'],
+    ['operation while it is unconfirmed', anotherOperation, 503, '(messages.create), which may have been applied. Use'],
     ['body while it is unconfirmed', anotherBody, 503, 'may have been applied: it was sent with another body or query'],
   ])('cannot be used with another %s', async (what, another, status, message) => {
     const { sandbox, journal, reply, conversation } = open({ conversations: 2 })
@@ -303,7 +298,7 @@ describe('the function', () => {
     expect(sent()).toHaveLength(1)
   })
 
-  test('sends nothing through a journal of its own', async () => {
+  test('sends nothing through a second journal', async () => {
     const { journal, storage, sent, conversation } = open()
     const nested = journal.once('reply', (workspace) =>
       new WriteJournal({ workspace, storage }).once('inner', (client) =>
@@ -391,7 +386,7 @@ describe('the function', () => {
     expect(sent()).toHaveLength(1)
   })
 
-  test('must write through its own client', async () => {
+  test('must write through the client that it gets', async () => {
     const { journal, workspace, conversation } = open()
     const outside = journal.once('reply', () => workspace.messages.create(conversation, { body_html }))
     const error = await rejection(outside)
@@ -469,7 +464,7 @@ describe('the function', () => {
     expect((await start().journal.get('delete'))?.state).toBe('sending')
   })
 
-  test('rejects with the reason of an aborted call, and the next run looks', async () => {
+  test('rejects with the reason of an aborted call, and the next run checks the write', async () => {
     const { journal, reply, start, sandbox, sent } = open()
     const controller = new AbortController()
     const { signal } = controller
@@ -495,7 +490,7 @@ describe('an unconfirmed write', () => {
     expect(JSON.stringify(error)).not.toContain('On it')
   })
 
-  test('has a cause without the token that a look of the caller has thrown', async () => {
+  test('has a cause without the token that `find` of the caller has thrown', async () => {
     const { reply } = openWith({ status: 503 })
     const token = 'swot_secret123'
     const thrown = Object.assign(new Error(`GET failed with Bearer ${token}`), { config: { token } })
@@ -504,7 +499,7 @@ describe('an unconfirmed write', () => {
     expect(inspect(cause)).not.toContain(token)
   })
 
-  test('keeps the error of the client that a look has failed with', async () => {
+  test('keeps the error of the client that a check has failed with', async () => {
     const { reply, fail } = openWith({ status: 503 })
     fail({ status: 403, method: 'GET', times: 100 })
     expect(await rejection(reply())).toMatchObject({ cause: { name: 'PermissionDeniedError', status: 403 } })
@@ -547,7 +542,7 @@ describe('an unconfirmed write', () => {
   ])('waits for a `find` that never settles no longer than %s', async (_, options, message) => {
     const { start } = openWith({ drop: 'after-effect' })
     const replied = start(options).reply('reply', { find: () => new Promise(() => {}) })
-    expect(await rejection(replied)).toMatchObject({ ...unconfirmed('looking for it failed'), cause: { message } })
+    expect(await rejection(replied)).toMatchObject({ ...unconfirmed('the check failed'), cause: { message } })
   })
 
   const wrongFilters = ['unconfirmed', { states: 'unconfirmed' }, { state: 'open' }, 5, null]
@@ -557,7 +552,7 @@ describe('an unconfirmed write', () => {
     expect(await rejection(journal.list(filter as object))).toMatchObject({ name: 'InvalidArgumentError' })
   })
 
-  test('is listed, settled and forgotten', async () => {
+  test('is listed, resolved and forgotten', async () => {
     const { journal, reply, sent, fail } = openWith({ status: 503, times: 2 })
     await rejection(reply('one'))
     await rejection(reply('two', {}, '<p>Two</p>'))
@@ -799,7 +794,7 @@ describe('the storage', () => {
     const { storage, reply, sent } = openWith({ drop: 'after-effect' })
     await storage.compareAndSet('writes:other', null, 'damaged')
     expect(await rejection(reply())).toMatchObject({
-      ...unconfirmed('looking for it failed'),
+      ...unconfirmed('the check failed'),
       cause: { name: 'WriteJournalError', message: expect.stringContaining('"writes:other"') },
     })
     await storage.compareAndSet('writes:other', 'damaged', null)

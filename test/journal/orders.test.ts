@@ -25,7 +25,7 @@ describe('the check finds', () => {
     await expect(runOrders({ ...oneKey, isHasty: true }, 1_000)).rejects.toThrow('was applied 2 times')
   })
 
-  test('other keys that are read before the look', async () => {
+  test('other keys that are read before the check', async () => {
     const early = new WeakMap<WriteRecords, (readonly [string, Stored])[]>()
     vi.spyOn(WriteRecords.prototype, 'get').mockImplementation(async function (this: WriteRecords, key) {
       const stored = await get.call(this, key)

@@ -38,7 +38,7 @@ export function loadFunctions(): void {
   })
 }
 
-/** Sweeps a job with a journal. Returns the faults after which it ended as unconfirmed. */
+/** Runs a fault test of a job with a journal. Returns the faults after which it ended as unconfirmed. */
 async function unconfirmedAfter<Value>(
   confirmTimeout: number,
   options: SweepOptions<undefined, Value>,

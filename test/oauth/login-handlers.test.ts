@@ -274,7 +274,7 @@ describe('attacks on a login', () => {
       withCookie((value) => value.slice(0, -9) + (value.at(-9) === 'A' ? 'B' : 'A') + value.slice(-8)),
     ],
     [
-      'a sealed transaction without its code verifier',
+      'an encrypted transaction without its code verifier',
       'transaction_invalid',
       withCookie(async (value) => {
         const sealer = createSealer(secret, 'login cookie')

@@ -11,8 +11,8 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('a sealed transaction', () => {
-  test('opens until the login expires, finishes it on another server, and then cannot be made again', async () => {
+describe('an encrypted transaction', () => {
+  test('is decrypted until the login expires, finishes it on another server, and then cannot be made again', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const login = await makeApp(endpoint.url).startLogin({ scope, actor: 'self' })
     const sealed = await sealTransaction(login.transaction, { secret })
@@ -26,7 +26,7 @@ describe('a sealed transaction', () => {
     await loginError(openTransaction(sealed, { secret }), 'transaction_expired')
   })
 
-  test('opens with an older secret until it is dropped', async () => {
+  test('is decrypted with an older secret until it is dropped', async () => {
     const login = await makeApp(endpoint.url).startLogin({ scope })
     const sealed = await sealTransaction(login.transaction, { secret: older })
     expect((await openTransaction(sealed, { secret: [secret, older] })).clientId).toBe('app_abc123')

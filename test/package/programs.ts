@@ -3,7 +3,7 @@
 /** Writes the statement that loads names from a module. */
 export type Load = (names: string, from: string) => string
 
-/** Sweeps a job, and prints what failed and how it survives a refused connection. */
+/** Runs a fault test of a job, and prints what failed and how it survives a refused connection. */
 export const sweepsMe = (load: Load) => `
 ${load('sweepFaults', 'support-workspace-sdk/sweep')}
 sweepFaults(({ workspace }) => workspace.me(), { faults: ['refused', 'killed-after-effect'] }).then((report) => {
@@ -11,7 +11,7 @@ sweepFaults(({ workspace }) => workspace.me(), { faults: ['refused', 'killed-aft
 })
 `
 
-/** Sweeps a job whose client is of the CommonJS build, and prints how its write survives a refused connection. */
+/** Runs a fault test of a job whose client is of the CommonJS build, and prints how its write survives a refused connection. */
 export const sweepsOtherCopy = `
 import { createRequire } from 'node:module'
 import { sweepFaults } from 'support-workspace-sdk/sweep'
@@ -25,7 +25,7 @@ const report = await sweepFaults(async ({ sandbox }) => {
 console.log(JSON.stringify(report.runs.map(({ attempts }) => attempts)))
 `
 
-/** Sweeps a program that waits for an hour, and prints how it survives a kill. */
+/** Runs a fault test of a program that waits for an hour, and prints how it survives a kill. */
 export const sweepsProgram = (load: string) => `
 ${load}
 const program = \`

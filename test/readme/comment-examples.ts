@@ -22,7 +22,7 @@ export function commentExamples(): Example[] {
   return globSync('src/**/*.ts', { cwd: root })
     .sort()
     .flatMap((file) =>
-      [...readFileSync(root + file, 'utf8').matchAll(/^ *\* @example\n((?: *\*(?! @)(?!\/).*\n)+)/gm)].map(
+      [...readFileSync(root + file, 'utf8').matchAll(/^ *\* @example\b(.*\n(?: *\*(?! @)(?!\/).*\n)*)/gm)].map(
         ([, comment = ''], index) => {
           const code = comment.replaceAll(/^ *\* ?/gm, '')
           return {

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { exampleOf } from '../../scripts/site/methods.ts'
 import { operations } from '../../src/client/resources/operations.ts'
 import { commentExamples, writeExamples } from './comment-examples.ts'
+import { root } from './page.ts'
 import { problemsIn } from './problems.ts'
 import { examplesFolder } from './write-page.ts'
 
@@ -18,5 +19,6 @@ test('every example of the docs comments and the reference compiles in strict mo
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   await writeExamples(folder, examples)
   const files = examples.map(({ path }) => `${folder}/${path}`)
-  expect(problemsIn(files, folder)).toEqual([])
+  const globals = `${root}test/readme/comment-globals.d.ts`
+  expect(problemsIn([...files, globals], folder)).toEqual([])
 }, 180_000)

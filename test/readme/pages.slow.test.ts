@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { installPacked, type Project } from '../package/packed.ts'
@@ -20,20 +22,26 @@ const compilerOptions = {
 }
 
 let project: Project
+/** Apart from the project, whose packages the pages would find as well. */
+let pages: string
 
 beforeAll(async () => {
   project = await installPacked()
+  pages = await mkdtemp(join(tmpdir(), 'pages-'))
 }, 120_000)
-afterAll(() => project.remove())
+afterAll(async () => {
+  await project.remove()
+  await rm(pages, { recursive: true, force: true })
+})
 
 const only = process.env.PAGE ?? ''
 
 describe.each(Object.entries(programs).filter(([path]) => path.includes(only)))('%s', (path, entries) => {
   const page = readPage(path)
-  const modules = () => `${project.folder}/${path}/node_modules`
+  const modules = () => `${pages}/${path}/node_modules`
   /** Returns a folder with the files of the page. */
   const save = async (name: string) => {
-    const folder = `${project.folder}/${path}/${name.replaceAll('/', '-')}`
+    const folder = `${pages}/${path}/${name.replaceAll('/', '-')}`
     await saveFiles(page, folder, modules())
     return folder
   }

@@ -1,12 +1,11 @@
 import ts from 'typescript'
 import { root } from './page.ts'
 
-/** Compiles files in strict mode with the globals of the docs comments, and returns the problems of those below a folder. */
+/** Compiles files in strict mode, and returns the problems of those below a folder. */
 export function problemsIn(files: readonly string[], folder: string): string[] {
   const { config } = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root)
-  const globals = `${root}test/readme/comment-globals.d.ts`
-  const program = ts.createProgram([...files, globals], { ...options, noUnusedLocals: false })
+  const program = ts.createProgram(files, { ...options, noUnusedLocals: false })
   return ts
     .getPreEmitDiagnostics(program)
     .filter(({ file }) => file?.fileName.startsWith(folder))

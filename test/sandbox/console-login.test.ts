@@ -142,7 +142,7 @@ describe('a login in the console', () => {
   test.each([
     ['sandbox.example:8443', 'http://sandbox.example:8443'],
     ['127.0.0.1:1', undefined],
-  ])('that is started at the host %s returns to an own address', async (host, origin) => {
+  ])('that is started at the host %s returns to its own address', async (host, origin) => {
     const sandbox = await start({ allowedHosts: ['sandbox.example'] })
     const form = 'actor=app&scope=tasks:read'
     const head = `POST /_sandbox/login/start HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n`

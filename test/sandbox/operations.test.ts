@@ -290,7 +290,7 @@ test.each([
 test.each([
   ['/contacts', 'contacts'],
   ['/users', 'members'],
-] as const)('POST %s rejects an address that is already there with a code of its own', async (path, name) => {
+] as const)('POST %s rejects an address that is already there with its own code', async (path, name) => {
   const sandbox = await start()
   const email = sandbox.state[name][0]?.user.email.toUpperCase()
   const response = await asOwner(sandbox, 'POST', path, { email })

@@ -9,8 +9,8 @@ const older = 'a secret with just 32 characters'
 
 const opened = (value: unknown, outdated = false) => ({ ok: true, value, outdated })
 
-describe('a sealed text', () => {
-  test('opens to any JSON value that was sealed', async () => {
+describe('an encrypted text', () => {
+  test('is decrypted to any JSON value that was encrypted', async () => {
     const sealer = createSealer(secret, 'test')
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), async (value) => {
@@ -21,7 +21,7 @@ describe('a sealed text', () => {
     )
   })
 
-  test('opens with its secret and with no other', async () => {
+  test('is decrypted with its secret and with no other', async () => {
     const secrets = fc.string({ unit: 'binary', minLength: 32, maxLength: 80 })
     await fc.assert(
       fc.asyncProperty(secrets, secrets, async (mine, theirs) => {
@@ -34,7 +34,7 @@ describe('a sealed text', () => {
     )
   })
 
-  test('does not open after any character was changed', async () => {
+  test('is not decrypted after any character was changed', async () => {
     const sealer = createSealer(secret, 'test')
     const sealed = await sealer.seal({ codeVerifier: 'v' })
     const position = fc.integer({ min: 0, max: sealed.length - 1 })
@@ -90,7 +90,7 @@ describe('a sealed text', () => {
     expect(keys.map(({ extractable }) => extractable)).toEqual([false])
   })
 
-  test('does not open if it is compressed, or with another algorithm under the id of its key', async () => {
+  test('is not decrypted if it is compressed, or with another algorithm under the id of its key', async () => {
     const sealer = createSealer(secret, 'test')
     const { kid } = decodeProtectedHeader(await sealer.seal('value'))
     const forge = (header: { readonly alg?: string; readonly enc?: string; readonly zip?: string }) =>
@@ -108,13 +108,13 @@ describe('a sealed text', () => {
     expect(await sealer.seal('same')).not.toBe(await sealer.seal('same'))
   })
 
-  test('does not open for another purpose', async () => {
+  test('is not decrypted for another purpose', async () => {
     const sealed = await createSealer(secret, 'one').seal('value')
     expect(await createSealer(secret, 'other').open(sealed)).toEqual({ ok: false, failure: 'unknown-key' })
   })
 })
 
-test('secrets rotate: the first seals, and each of them opens', async () => {
+test('secrets rotate: the first encrypts, and each of them decrypts', async () => {
   const before = await createSealer(older, 'test').seal('value')
   const both = createSealer([secret, older], 'test')
   expect(await both.open(before)).toEqual(opened('value', true))
@@ -124,7 +124,7 @@ test('secrets rotate: the first seals, and each of them opens', async () => {
   expect(await createSealer(secret, 'test').open(before)).toEqual({ ok: false, failure: 'unknown-key' })
 })
 
-test('a sealed text expires to the millisecond, and never by default', async () => {
+test('an encrypted text expires to the millisecond, and never by default', async () => {
   vi.useFakeTimers({ toFake: ['Date'] })
   onTestFinished(() => void vi.useRealTimers())
   const sealer = createSealer(secret, 'test')

@@ -174,7 +174,7 @@ test('what ended at once is not awaited', async () => {
     return process.uptime() - start
   }
   const [first = 0] = await runAsJob(pass)
-  // Longer than that, and a sweep says that the job waits for real input.
+  // Longer than that, and a fault test says that the job waits for real input.
   expect(first).toBeLessThan(2)
 })
 
@@ -265,7 +265,7 @@ test('time is real outside the job, and the globals are restored afterwards', as
   expect(globals()).toEqual(before)
 })
 
-test('a sweep runs while the fake timers of vitest are on', async () => {
+test('a fault test runs while the fake timers of vitest are on', async () => {
   vi.useFakeTimers()
   try {
     expect(await runAsJob(() => wait(hour, 'passed'))).toEqual(['passed', 'passed'])

@@ -10,7 +10,7 @@ export interface PlantedJob {
   readonly mended: SweptJob
   /** The run that a report names first. */
   readonly run: string
-  /** What a sweep says of the bug. */
+  /** What a fault test says about the bug. */
   readonly verdict: VerdictName
 }
 

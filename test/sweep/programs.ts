@@ -88,7 +88,7 @@ export async function quickFailures({ file, options }: PlantedProgram): Promise<
   return runs.flatMap(({ id, verdicts: [first] }) => (first === undefined ? [] : `${id} ${first.name}`))
 }
 
-/** Sweeps one of the programs. They load the source of the client. */
+/** Tests one of the programs. They load the source of the client. */
 export function sweepPlanted(file: string, options: ProgramOptions = {}): Promise<SweepReport> {
   const path = `test/sweep/programs/${file}`
   const command = file.endsWith('.sh')

@@ -74,7 +74,7 @@ test.each<[why: string, message: string, job: SweptJob, options?: SweepOptions]>
   ],
   [
     'whose own client does not use the sandbox',
-    'Pass `fetch: sandbox.fetch` to a client of your own.',
+    'Pass `fetch: sandbox.fetch` to your client.',
     ({ sandbox }) => clientOf({ ...sandbox, fetch: () => Promise.reject(new TypeError('fetch failed')) }).me(),
   ],
   [
@@ -156,9 +156,9 @@ test.each<[what: string, options: object, message: string]>([
   ['a hole in `only`', { only: new Array(1) }, '`only[0]` must be a non-empty string, not undefined.'],
   ['a fault without words', { faults: [Object.create(null)] }, '`faults[0]` must be a non-empty string, not an o'],
   ['a run without words', { only: [Object.create(null)] }, '`only[0]` must be a non-empty string, not an object.'],
-  ['no faults', { faults: [] }, '`faults` is empty, so nothing is swept.'],
-  ['no requests', { requests: [] }, '`requests` is empty, so nothing is swept.'],
-  ['no runs', { only: [] }, '`only` is empty, so nothing is swept.'],
+  ['no faults', { faults: [] }, '`faults` is empty, so nothing is tested.'],
+  ['no requests', { requests: [] }, '`requests` is empty, so nothing is tested.'],
+  ['no runs', { only: [] }, '`only` is empty, so nothing is tested.'],
   ['a list that is none', { faults: 'revoked' }, '`faults` must be an array, not a string.'],
   ['an unknown depth', { depth: 3 }, '`depth` must be the number 1 or 2, not 3.'],
   ['a negative budget', { budget: -1 }, '`budget` must be an integer of at least 0, not -1. Leave it out for 100.'],
@@ -166,7 +166,7 @@ test.each<[what: string, options: object, message: string]>([
   ['data that cannot be', { sandbox: { conversations: -1 } }, '`conversations`'],
   ['a check that is no function', { check: true }, '`check` must be a function'],
   ['a limiter that outlives a run', { client: { rateLimiter: {} } }, '`client` has `rateLimiter`, which each run gets'],
-  ['a clock of its own', { sandbox: { now: Date.now } }, '`sandbox` has `now`, which each run gets from the sweep.'],
+  ['its own clock', { sandbox: { now: Date.now } }, '`sandbox` has `now`, which each run gets from the fault test.'],
   ['client options that are none', { client: 5 }, '`client` must be an object, not a number.'],
   ['a signal that is none', { signal: new AbortController() }, '`signal` must be an AbortSignal'],
 ])('rejects %s', async (_, options, message) => {
@@ -528,7 +528,7 @@ test('pairs of faults are repeated by their seed', async () => {
   expect(runs.map((run) => `${run.id} ${run.end}`)).toEqual([first[0]])
 })
 
-test('a budget beyond all pairs sweeps each pair once', async () => {
+test('a budget beyond all pairs tests each pair once', async () => {
   const { runs } = await sweepFaults(readMe, { faults: ['unavailable', 'revoked'], depth: 2, budget: 1_000_000_000 })
   expect(runs.slice(0, 2).map(({ id }) => id)).toEqual(['unavailable@1', 'revoked@1'])
   const pairs = ['unavailable@1', 'revoked@1'].flatMap((first) => [`${first}+unavailable@2`, `${first}+revoked@2`])
@@ -627,7 +627,7 @@ test.each(events)('a listener of `once` for an %s is called once, also after a f
   for (const other of others) process.on(event, other as () => void)
 })
 
-test('two sweeps at once do not see each other', async () => {
+test('two fault tests at once do not see each other', async () => {
   const reports = await Promise.all([sweepFaults(readMe), sweepFaults(reply, { faults: ['killed-after-effect'] })])
   expect(reports.map(failuresOf)).toEqual([[], ['killed-after-effect@2 doubled']])
 })
@@ -731,6 +731,6 @@ test.each([
   ['Bun', { versions: { node: '24.0.0', bun: '1.3.0' } }],
 ])('says in %s that it needs Node', async (_, other) => {
   vi.stubGlobal('process', other)
-  await expect(sweepFaults(readMe)).rejects.toThrow('A sweep simulates time with hooks that only Node has.')
+  await expect(sweepFaults(readMe)).rejects.toThrow('A fault test simulates time with hooks that only Node has.')
   vi.unstubAllGlobals()
 })

@@ -41,7 +41,7 @@ ${isWrong && html`<p class="error" role="alert">Select at least one scope.</p>`}
 }
 
 /** A login that a person tries in the console, from the authorization request to the page that it ends on. */
-interface Attempt {
+interface LoginAttempt {
   readonly scopes: readonly string[]
   readonly redirectUri: string
   readonly codeVerifier: string
@@ -51,7 +51,7 @@ interface Attempt {
 /** The logins that are tried in the console. They use the service as any app does, with PKCE. */
 export function createLogins({ service, addresses, fetch }: ConsoleContext) {
   /** By state, oldest first. */
-  const attempts = new Map<string, Attempt>()
+  const attempts = new Map<string, LoginAttempt>()
   /** The redirect URIs that were added for the names at which the console was open, oldest first. */
   const callbacks: string[] = []
   return { start, finish }
@@ -96,7 +96,7 @@ export function createLogins({ service, addresses, fetch }: ConsoleContext) {
     return attempt?.page
   }
 
-  async function complete(attempt: Attempt, query: URLSearchParams): Promise<Markup> {
+  async function complete(attempt: LoginAttempt, query: URLSearchParams): Promise<Markup> {
     const error = query.get('error')
     const code = query.get('code')
     if (error === 'access_denied') {

@@ -30,7 +30,7 @@ export function consoleFrame(title: string, main: Markup, more?: Markup): Markup
 <header class="top"><a href="/" aria-label="Sandbox"><img src="/_sandbox/icon.svg" alt="" width="24" height="24"></a>
 <h1>${title}</h1> ${more}</header>
 ${main}
-<footer>A local copy of the service. Its people and organizations are made up.</footer>
+<footer>A local imitation of the service. Its people and organizations are made up.</footer>
 <div id="notice" role="status"></div></div>`,
     html`<script src="/_sandbox/idiomorph.js" defer></script>
 <script type="module" src="/_sandbox/console.js"></script>`,

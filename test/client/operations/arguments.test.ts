@@ -96,7 +96,7 @@ describe.each(senders)('a body sent through %s', (_, send) => {
     ['a Date', { due: new Date(0) }, { due: '1970-01-01T00:00:00.000Z' }],
     ['an object with toJSON', { id: { toJSON: () => 'text', other: 1n } }, { id: 'text' }],
     ['a toJSON that uses its key', { id: { toJSON: keyOf }, list: [{ toJSON: keyOf }] }, { id: 'id', list: ['0'] }],
-    ['a toJSON of its own', { toJSON: (key: string) => ({ key }) }, { key: '' }],
+    ['its own toJSON', { toJSON: (key: string) => ({ key }) }, { key: '' }],
     ['a toJSON that returns another', { id: { toJSON: () => ({ toJSON: keyOf, a: 1 }) } }, { id: { a: 1 } }],
     ['a toJSON that is not a function', { toJSON: 'text', a: 1 }, { toJSON: 'text', a: 1 }],
     ['a Date with its own toJSON', { due: Object.assign(new Date(0), { toJSON: () => 'today' }) }, { due: 'today' }],
