@@ -120,32 +120,6 @@ export const api: Programs = {
       sandbox.failNext({ status: 400 })
       expect(await printed('c@example.com')).toMatch(/^contacts\.create: contacts\.create failed with 400/)
     },
-    'job.mts': async ({ run, sandbox }) => {
-      const ended = () => run({ env: withoutPauses })
-      expect(await ended()).toMatchObject({ code: 0, stderr: '' })
-      const token = sandbox.issueToken()
-      sandbox.revokeAll()
-      expect((await run({ env: { SUPPORT_WORKSPACE_TOKEN: token } })).code).toBe(77)
-      sandbox.failNext({ status: 400 })
-      expect((await ended()).code).toBe(70)
-      for (const status of [429, 503]) {
-        sandbox.failNext({ status, retryAfter: 90 })
-        expect(await ended()).toMatchObject({
-          code: 75,
-          stderr: expect.stringContaining('\nTry again in 90 seconds.\n'),
-        })
-      }
-      sandbox.faults.add({ status: 200, body: '<h1>Maintenance</h1>', times: 3 })
-      expect((await ended()).code).toBe(75)
-    },
-    'welcome.mts': async ({ run, sandbox }) => {
-      const [{ id } = { id: '' }] = sandbox.state.conversations
-      sandbox.faults.add({ method: 'POST', drop: 'after-effect' })
-      const { stdout, stderr } = await run()
-      expect(stdout, stderr).toBe(`Sent ${sandbox.state.messages(id)[0]?.id}\n`)
-      expect(await run()).toMatchObject({ code: 0, stdout })
-      expect(sandbox.state.writes).toHaveLength(1)
-    },
   },
 
   'docs/retries.md': {
