@@ -358,13 +358,6 @@ export const jobs: Programs = {
         expect(sandbox.state.writes).toHaveLength(writes)
       }
     },
-    'notes.mts': async ({ run, sandbox }) => {
-      for (const file of ['notes.mts', 'once.mts', 'notes.mts', 'notes.mts']) {
-        const { code, stderr } = await run({ file })
-        expect(code, stderr).toBe(0)
-      }
-      expect(sandbox.state.writes.map(({ operation }) => operation)).toEqual(['createMessage', 'createNote'])
-    },
     'own-table.mts': async (reader) => {
       const { run, sandbox } = reader
       expect((await run()).stdout).toBe("Map(1) { 'reply:1' => 'applied' }\n")
