@@ -17,7 +17,7 @@ export interface Page {
 const block = /^```(ts|js)\n([\s\S]*?)^```$/gm
 const firstLine = /^\/\/ ([\w./+-]+\.(?:m?ts|mjs|js))( \(continued\))?\n/
 const saveSentence = /^Save \[`[\s\S]*?(?=\n\n)/gm
-const linkedFile = /\[`([^`]+)`\]\(([\w-]+\.md)[^)]*\)/g
+const linkedFile = /\[`([^`]+)`\]\(([\w./-]+\.md)[^)]*\)/g
 
 /**
  * Reads a page. A block of code begins with a comment that names its file. A second block of the same file says

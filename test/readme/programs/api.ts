@@ -120,55 +120,9 @@ export const api: Programs = {
       sandbox.failNext({ status: 400 })
       expect(await printed('c@example.com')).toMatch(/^contacts\.create: contacts\.create failed with 400/)
     },
-    'job.mts': async ({ run, sandbox }) => {
-      const ended = () => run({ env: withoutPauses })
-      expect(await ended()).toMatchObject({ code: 0, stderr: '' })
-      const token = sandbox.issueToken()
-      sandbox.revokeAll()
-      expect((await run({ env: { SUPPORT_WORKSPACE_TOKEN: token } })).code).toBe(77)
-      sandbox.failNext({ status: 400 })
-      expect((await ended()).code).toBe(70)
-      for (const status of [429, 503]) {
-        sandbox.failNext({ status, retryAfter: 90 })
-        expect(await ended()).toMatchObject({
-          code: 75,
-          stderr: expect.stringContaining('\nTry again in 90 seconds.\n'),
-        })
-      }
-      sandbox.faults.add({ status: 200, body: '<h1>Maintenance</h1>', times: 3 })
-      expect((await ended()).code).toBe(75)
-    },
-    'welcome.mts': async ({ run, sandbox }) => {
-      const [{ id } = { id: '' }] = sandbox.state.conversations
-      sandbox.faults.add({ method: 'POST', drop: 'after-effect' })
-      const { stdout, stderr } = await run()
-      expect(stdout, stderr).toBe(`Sent ${sandbox.state.messages(id)[0]?.id}\n`)
-      expect(await run()).toMatchObject({ code: 0, stdout })
-      expect(sandbox.state.writes).toHaveLength(1)
-    },
   },
 
   'docs/retries.md': {
-    'retries.mts': async ({ run, sandbox }) => {
-      sandbox.failNext({ status: 503 })
-      const retried = await run()
-      expect(linesOf(retried.stdout)).toEqual([
-        'Retry organization.get after 503',
-        sandbox.state.organization.display_name,
-        expect.stringMatching(/^\w+_/),
-      ])
-      sandbox.faults.add({ method: 'POST', status: 429 })
-      expect((await run({ env: withoutPauses })).stdout).toContain('Retry contacts.create after 429\n')
-      sandbox.faults.add({ method: 'POST', status: 503 })
-      const unconfirmed = await run()
-      expect(unconfirmed.stdout).not.toContain('Retry')
-      expect(unconfirmed.stderr).toContain('The write may have been applied. Check before retrying it.')
-    },
-    'timeouts.mts': async ({ run, sandbox }) => {
-      expect((await run()).stdout).toBe('self\n')
-      sandbox.failNext({ latency: 3_000 })
-      expect((await run()).stdout).toBe('attempt 1000 no-effect\n')
-    },
     'night-job.mts': async ({ run, sandbox }) => {
       sandbox.faults.add({ status: 503, times: 10 })
       expect(await run({ env: withoutPauses })).toMatchObject({ code: 0, stdout: `${sandbox.state.contacts.length}\n` })
@@ -185,19 +139,6 @@ export const api: Programs = {
       await run(await edit(reader, 'set-rate.mts', /console\.log.*/, 'for (const _ of [1, 2, 3]) await workspace.me()'))
       const [first, , last] = sandbox.requests
       expect((last?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(350)
-    },
-    'share-limiter.mts': async (reader) => {
-      const { run, sandbox } = reader
-      expect((await run()).stdout).toBe('self\nself\n')
-      sandbox.clearRequests()
-      sandbox.faults.add({ status: 429, retryAfter: 30, times: 8 })
-      const eightRefusals = `
-const clients = [new SupportWorkspace(settings), new SupportWorkspace(settings)]
-for (let call = 0; call < 8; call += 1) await clients[0]?.me().catch(() => {})
-await clients[1]?.me().catch(({ name, outcome }) => console.log(name, outcome))`
-      const changed = await edit(reader, 'share-limiter.mts', /for \(const client[\s\S]*/, eightRefusals)
-      expect((await run(changed)).stdout).toBe('RateLimitError not-sent\n')
-      expect(sandbox.requests).toHaveLength(8)
     },
     'worker.mts': async (reader) => {
       const { run, sandbox } = reader

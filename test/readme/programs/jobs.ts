@@ -358,28 +358,6 @@ export const jobs: Programs = {
         expect(sandbox.state.writes).toHaveLength(writes)
       }
     },
-    'notes.mts': async ({ run, sandbox }) => {
-      for (const file of ['notes.mts', 'once.mts', 'notes.mts', 'notes.mts']) {
-        const { code, stderr } = await run({ file })
-        expect(code, stderr).toBe(0)
-      }
-      expect(sandbox.state.writes.map(({ operation }) => operation)).toEqual(['createMessage', 'createNote'])
-    },
-    'own-table.mts': async (reader) => {
-      const { run, sandbox } = reader
-      expect((await run()).stdout).toBe("Map(1) { 'reply:1' => 'applied' }\n")
-      expect(sandbox.state.writes).toHaveLength(1)
-      // The rows of a run that fails.
-      await edit(reader, 'own-table.mts', 'const record', "process.on('exit', () => console.log(rows))\nconst record")
-      for (const [fault, rows] of [
-        [{ status: 422 }, 'Map(0) {}'],
-        [{ drop: 'after-effect' }, "Map(1) { 'reply:1' => 'sending' }"],
-      ] as const) {
-        sandbox.faults.add({ method: 'POST', ...fault })
-        const { code, stdout } = await run()
-        expect([code, stdout]).toEqual([1, `${rows}\n`])
-      }
-    },
   },
   'docs/bullmq.md': {
     'bullmq.mts': withRedis(

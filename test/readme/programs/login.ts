@@ -386,11 +386,6 @@ export const login: Programs = {
       await expect.poll(() => output.stderr).toContain('access_denied')
       await needsSecrets(reader)
     },
-    'two-calls.mts': async ({ run, sandbox }) => {
-      const { code, stdout } = await run()
-      expect([code, stdout]).toEqual([0, "[ 'conversations:read' ]\n"])
-      expect(sandbox.requests.map(({ path }) => path)).toEqual(['/api/oauth/authorize', '/api/oauth/token'])
-    },
   },
   'docs/login-express.md': { 'server.mts': servesLogin(asForm, showsErrors) },
   'docs/login-fastify.md': {

@@ -78,11 +78,6 @@ export const start: Programs = {
       for (const _ of [1, 2]) expect(await run()).toMatchObject({ code: 0, stdout: 'true\n' })
       expect(sandbox.state.writes).toHaveLength(1)
     },
-    'testing.mts': async ({ run }) => {
-      const { code, stdout } = await run()
-      expect(code).toBe(0)
-      expect(stdout).toMatch(/^NetworkError: messages\.create .+\n<p>Hi<\/p>\n$/)
-    },
   },
 
   'AGENTS.md': {

@@ -63,18 +63,6 @@ export const testing: Programs = {
     'export.test.ts': passes('export.test.ts', 1),
     'sync.test.ts': passes('sync.test.ts', 1),
   },
-  'docs/sandbox.md': {
-    'rate-limit.mts': async ({ run }) => {
-      const { code, stdout } = await run()
-      expect(code).toBe(0)
-      expect(stdout.trim().split('\n')).toEqual([
-        'GET /api/oauth/v1/me 200',
-        'GET /api/oauth/v1/me 200',
-        'GET /api/oauth/v1/me 429',
-        expect.stringMatching(/^The third call: RateLimitError/),
-      ])
-    },
-  },
   'docs/logging.md': {
     'logging.mts': async ({ run }) => {
       const { stdout } = await run()
