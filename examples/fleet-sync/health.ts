@@ -14,20 +14,18 @@ export interface HealthParts {
   readonly queue: SyncQueue
 }
 
-/**
- * Responds at `/health` with 503 while the database or Redis does not respond. Restarting the process would not help.
- */
+/** Responds at `/health` with 503 while the database or Redis does not respond. A restart would not help. */
 export function createHealthSite({ database, queue }: HealthParts): Hono {
   return new Hono().get('/health', async (context) => {
-    // While Redis is down, BullMQ waits for it, so the answer needs a time limit.
-    const responds = (answer: Promise<unknown>) =>
-      Promise.race([answer.then(Boolean, () => false), setTimeout(2_000, false, { ref: false })])
-    const [isDatabaseUp, isRedisUp] = await Promise.all([
-      responds(sql`SELECT 1`.execute(database)),
-      responds(queue.getJobCounts()),
-    ])
+    const answers = await Promise.all([inTime(sql`SELECT 1`.execute(database)), inTime(queue.getJobCounts())])
+    const [isDatabaseUp, isRedisUp] = answers.map((answer) => answer !== undefined)
     return context.json({ database: isDatabaseUp, redis: isRedisUp }, isDatabaseUp && isRedisUp ? 200 : 503)
   })
+}
+
+/** Returns undefined instead of an answer that fails or takes too long. While Redis is down, BullMQ waits for it. */
+export function inTime<Value>(answer: Promise<Value>): Promise<Value | undefined> {
+  return Promise.race([answer.catch(() => undefined), setTimeout(2_000, undefined, { ref: false })])
 }
 
 /**

@@ -10,9 +10,7 @@ export type Known = Map<string, Pick<ItemTable, 'hash' | 'deleted_at'>>
 /** Number of ids, and of unread conversations, that are loaded at a time. */
 const many = 10_000
 export const fewUnread = 50
-/**
- * After this many failures in a row, the messages of a conversation are read only once in `readAllEvery` sync passes.
- */
+/** After this many failures in a row, a conversation is read only once in `readAllEvery` sync passes. */
 export const mostFailures = 3
 
 /** Returns the ids that were seen so far in the list that is being read. */

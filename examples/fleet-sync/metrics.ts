@@ -1,7 +1,6 @@
 // The status of each organization, and the metrics for Prometheus.
-import { setTimeout } from 'node:timers/promises'
 import { sql } from 'kysely'
-import type { HealthParts } from './health.ts'
+import { type HealthParts, inTime } from './health.ts'
 import type { Settings } from './settings.ts'
 import { clock, type ErasedTable, type OrganizationTable } from './tables.ts'
 
@@ -69,23 +68,17 @@ export async function metrics(parts: SiteParts): Promise<string> {
 async function familiesOf(parts: SiteParts): Promise<Family[]> {
   const all = await statusOf(parts)
   const counted = [...all, ...(await parts.database.selectFrom('erased').selectAll().execute())]
-  const failures = await parts.database
-    .selectFrom('failures')
-    .select(({ fn }) => ['remedy', fn.sum<number>('count').as('count')])
-    .groupBy('remedy')
-    .execute()
-  const failed = Object.fromEntries(failures.map(({ remedy, count }) => [remedy, Number(count)]))
+  const failures = await parts.database.selectFrom('failures').selectAll().execute()
   const synced = all.filter(({ state }) => state === 'ok' || state === 'late')
   const lags = synced.map(({ lag }) => lag / 1_000).sort((one, other) => one - other)
   const quantile = (share: number) => lags[Math.ceil(lags.length * share) - 1] ?? 0
   const count = (state: Status['state']) => all.filter((each) => each.state === state).length
   const sum = (column: keyof ErasedTable) => counted.reduce((total, row) => total + row[column], 0)
-  // While Redis is down, BullMQ waits for it, so the answer needs a time limit.
-  const jobs = await Promise.race([parts.queue.getJobCounts(), setTimeout(1_000, {}, { ref: false })])
+  const jobs = (await inTime(parts.queue.getJobCounts())) ?? {}
   return [
     ['fleet_organizations', 'state', Object.fromEntries(states.map((state) => [state, count(state)]))],
     ['fleet_lag_seconds', 'quantile', { 0.5: quantile(0.5), 0.95: quantile(0.95), 1: quantile(1) }],
-    ['fleet_failures_total', 'remedy', failed],
+    ['fleet_failures_total', 'remedy', Object.fromEntries(failures.map(({ remedy, count }) => [remedy, count]))],
     ['fleet_jobs', 'state', jobs],
     ['fleet_attention', '', { '': all.filter(needsAttention).length }],
     ['fleet_sweeps_total', '', { '': sum('sweeps') }],

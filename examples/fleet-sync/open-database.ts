@@ -1,5 +1,4 @@
 // Opens SQLite or Postgres.
-import { writeFileSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { Kysely, PostgresDialect, SqliteDialect } from 'kysely'
 import { Migrator } from 'kysely/migration'
@@ -21,7 +20,7 @@ export interface OpenDatabase {
  * database cannot be reached. Use `untilItWorks` to try again.
  */
 export async function openDatabase(url: string): Promise<OpenDatabase> {
-  const opened = /^postgres(ql)?:\/\//.test(url) ? openPostgres(url) : openSqlite(url)
+  const opened = /^postgres(ql)?:\/\//.test(url) ? openPostgres(url) : await openSqlite(url)
   const { database } = opened
   const migrator = new Migrator({ db: database, provider: { getMigrations: async () => migrations } })
   const { error } = await migrator.migrateToLatest()
@@ -47,8 +46,7 @@ function openPostgres(url: string): OpenDatabase {
   types.setTypeParser(pg.types.builtins.INT8, Number)
   const pool = new pg.Pool({ connectionString: url, types, max: 10, ...timeouts })
   const logError = (error: Error) => log('postgres', { message: error.message })
-  // Without listeners, a lost connection ends the process: the first is for those in the pool, the second for those in
-  // use.
+  // Without listeners, a lost connection ends the process, whether it is in the pool or in use.
   pool.on('error', logError)
   pool.on('connect', (client) => {
     client.on('error', logError)
@@ -69,13 +67,11 @@ function endIfSilent(client: pg.ClientBase, result: unknown): unknown {
   return result
 }
 
-function openSqlite(path: string): OpenDatabase {
-  try {
-    // Only this user can read a new file. SQLite gives the files beside it the same permissions.
-    if (path !== ':memory:') writeFileSync(path, '', { flag: 'wx', mode: 0o600 })
-  } catch {
-    // The file exists, or SQLite reports below why it cannot be created.
-  }
+async function openSqlite(path: string): Promise<OpenDatabase> {
+  // The store has a separate handle of the file, so that its writes stay outside of the replica's transactions. It
+  // opens the file first, because it creates a file that only this user can read.
+  const storage = sqliteStorage(path)
+  await storage.get('')
   const sqlite = new DatabaseSync(path)
   // A writer waits for the writers of other processes. WAL lets readers go on meanwhile.
   sqlite.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
@@ -97,8 +93,6 @@ function openSqlite(path: string): OpenDatabase {
     },
   })
   const database = new Kysely<Tables>({ dialect })
-  // The store has a separate handle of the file, so that its writes stay outside of the replica's transactions.
-  const storage = sqliteStorage(path)
   return {
     database,
     storage,
@@ -109,10 +103,7 @@ function openSqlite(path: string): OpenDatabase {
   }
 }
 
-/**
- * Repeats a function until it succeeds, for everything that a process needs to start. Stops when `signal` aborts, and
- * if a setting is wrong.
- */
+/** Repeats a function until it succeeds. Stops when `signal` aborts, and if a setting is wrong. */
 export async function untilItWorks<Value>(name: string, run: () => Promise<Value>, signal: AbortSignal) {
   for (;;) {
     try {

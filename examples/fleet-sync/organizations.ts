@@ -1,5 +1,5 @@
 // The organization's row: claims, logins, due times and deletion.
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import type { Checkpoint } from 'support-workspace-sdk'
 import type { Connection } from 'support-workspace-sdk/oauth'
@@ -7,10 +7,7 @@ import { clock, type Database, deleteRows, type OrganizationTable, timeIn } from
 
 /** The place that a sync pass has reached. */
 export interface Position {
-  /**
-   * The list that is being read, or was read last. The id of a conversation for its messages, or '' for all
-   * conversations.
-   */
+  /** The list that was read last: the id of a conversation for its messages, or '' for all conversations. */
   readonly list: string
   /** The place to resume from in that list. */
   readonly checkpoint: Checkpoint
@@ -107,18 +104,15 @@ export function endOf(found: Connection | 'unreadable' | undefined): Organizatio
 
 const empty = { paused: 0, lease: 0, sweeps: 0, changes: 0, requests: 0, refused: 0 } as const
 
-export async function countFailure(database: Database, key: string, remedy: string): Promise<void> {
-  const first = database.insertInto('failures').values({ key, remedy, count: 1 })
+export async function countFailure(database: Database, remedy: string): Promise<void> {
+  const first = database.insertInto('failures').values({ remedy, count: 1 })
   const again = first.onConflict((conflict) =>
-    conflict.columns(['key', 'remedy']).doUpdateSet((update) => ({ count: update('failures.count', '+', 1) })),
+    conflict.column('remedy').doUpdateSet((update) => ({ count: update('failures.count', '+', 1) })),
   )
   await again.execute()
 }
 
-/**
- * Removes everything of an organization from the replica, except what it has counted. Its token is in the connection
- * store.
- */
+/** Removes an organization from the replica, except what it has counted. The connection store has its token. */
 export async function erase(database: Database, key: string): Promise<void> {
   // Stops a worker that runs a sync pass, and prevents new sync passes.
   const stop = database.updateTable('organizations').set((update) => ({ paused: 1, lease: update('lease', '+', 1) }))
@@ -128,8 +122,6 @@ export async function erase(database: Database, key: string): Promise<void> {
     for (const table of ['seen', 'notices'] as const) {
       await transaction.deleteFrom(table).where('key', '=', key).execute()
     }
-    const failures = transaction.updateTable('failures').set({ key: `erased ${randomUUID()}` })
-    await failures.where('key', '=', key).execute()
     const row = transaction.deleteFrom('organizations').where('key', '=', key)
     const counted = await row.returning(['sweeps', 'requests', 'refused']).executeTakeFirst()
     if (counted !== undefined) await transaction.insertInto('erased').values(counted).execute()

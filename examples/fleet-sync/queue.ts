@@ -5,9 +5,7 @@ import { log } from './log.ts'
 
 export const queueName = 'fleet-sync'
 
-/**
- * A job runs a slice of an organization's sync pass. Redis holds only jobs, and the database can replace each of them.
- */
+/** A job runs a slice of an organization's sync pass. The database can replace every job that Redis loses. */
 export interface SyncJob {
   /** The key of the organization's connection. */
   readonly key: string

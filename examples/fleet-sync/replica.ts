@@ -33,10 +33,7 @@ export interface Progress {
   readonly refused: number
 }
 
-/**
- * Rows in a statement. Parameters are limited, and in SQLite binding takes time that grows with the square of their
- * number.
- */
+/** Rows in a statement. Parameters are limited, and SQLite takes quadratic time to bind them. */
 const most = 100
 
 /**
@@ -69,12 +66,9 @@ export async function save(database: Database, claim: Claim, step: Step, progres
       if (problem === undefined) await row.set({ stale: 0, failures: 0, problem: null }).execute()
       else await row.set((update) => ({ stale: 1, failures: update('failures', '+', 1), problem })).execute()
     }
-    let number = last - changes.length
+    const first = last - changes.length + 1
     const at = clock.now(database)
-    const rows = changes.map((change) => {
-      number += 1
-      return { key, number, ...change, at }
-    })
+    const rows = changes.map((change, index) => ({ key, number: first + index, ...change, at }))
     for (const part of parts(rows)) await database.insertInto('changes').values(part).execute()
     if (seen === null) await database.deleteFrom('seen').where('key', '=', key).execute()
     else if (seen.length > 0) {

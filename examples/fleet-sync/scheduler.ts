@@ -28,7 +28,7 @@ const few = 5
 
 /** Adds jobs until `signal` aborts, and goes on after failures. Several processes can run this. */
 export async function runScheduler(parts: SchedulerParts, signal: AbortSignal, onFailure: () => void) {
-  const every = (milliseconds: number, name: string, run: () => Promise<unknown>) => async () => {
+  const every = async (milliseconds: number, name: string, run: () => Promise<unknown>) => {
     while (!signal.aborted) {
       await run().catch((error) => {
         onFailure()
@@ -38,12 +38,11 @@ export async function runScheduler(parts: SchedulerParts, signal: AbortSignal, o
     }
   }
   const doubtful = new Set<string>()
-  const loops = [
+  await Promise.all([
     every(1_000, 'schedule', () => schedule(parts)),
     every(60_000, 'reconcile', () => reconcile(parts, doubtful)),
     every(3_600_000, 'prune', () => prune(parts)),
-  ]
-  await Promise.all(loops.map((loop) => loop()))
+  ])
 }
 
 /** Adds a job for each organization that is due. Returns the number of jobs, and how many of them had been lost. */
@@ -135,9 +134,7 @@ export async function prune({ database, store, retention }: Omit<SchedulerParts,
   await deleteRows(database, 'items', sql`deleted_at < ${before} AND stale = 0`)
 }
 
-/**
- * Erases an organization. Its token is removed first, because otherwise `reconcile` would add the organization again.
- */
+/** Erases an organization. Removes its token first, because `reconcile` would add the organization again. */
 export async function leave(database: Database, store: ConnectionStore, key: string): Promise<void> {
   await store.remove(key)
   await erase(database, key)

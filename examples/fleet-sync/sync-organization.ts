@@ -21,10 +21,7 @@ export interface SyncOptions extends Partial<Pick<Settings, 'interval' | 'slice'
   readonly key: string
   /** Aborted when the process is shutting down. */
   readonly signal?: AbortSignal | undefined
-  /**
-   * Numbers of requests and of 429s since the last save, which the caller counts. They are added to the organization's
-   * row.
-   */
+  /** Requests and 429s since the last save. The caller counts them, and a save adds them to the organization's row. */
   readonly traffic?: { requests: number; refused: number }
 }
 
@@ -37,9 +34,7 @@ export type SyncResult = 'done' | 'more' | 'gone'
 const limit = 100
 const start: Checkpoint = { cursor: null, done: false }
 const end: Checkpoint = { cursor: null, done: true }
-/**
- * The longest wait, in milliseconds. Without this limit, a mistaken `Retry-After` could stop an organization for years.
- */
+/** The longest wait, in milliseconds, because a mistaken `Retry-After` could stop an organization for years. */
 export const longestWait = 3_600_000
 /** The longest id, in UTF-16 code units. A longer id might exceed the limit of a URL or of an index of Postgres. */
 const longestId = 200
@@ -140,11 +135,11 @@ class SyncPass {
       const isOfItem =
         error instanceof RequestError && !(error instanceof RateLimitError) && error.remedy !== 'reconnect'
       if (!isOfItem) throw error
-      const { workspace, database, key, signal } = this.#options
+      const { workspace, database, signal } = this.#options
       await workspace.conversations.list({ limit: 1 }, { signal })
       const problem = storable(`Skipped the messages of conversation ${id}: ${error.message}`)
       this.#moveTo({ list: id, checkpoint: end, problem })
-      await countFailure(database, key, error.remedy)
+      await countFailure(database, error.remedy)
       await this.#saveIfNeeded({ read: { conversation: id, problem }, seen: null })
     }
   }

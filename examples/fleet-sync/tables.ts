@@ -2,9 +2,7 @@
 import { type Kysely, PostgresAdapter, type RawBuilder, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
-/**
- * The replica of every organization and its sync. Times are milliseconds since the Unix epoch, on the database's clock.
- */
+/** The replica of all organizations. Times are milliseconds since the Unix epoch, on the database's clock. */
 export interface Tables {
   organizations: OrganizationTable
   items: ItemTable
@@ -113,9 +111,8 @@ export interface NoticeTable {
   login: number
 }
 
-/** How often the sync of an organization failed, by remedy. Erased organizations have another key. */
+/** How often a sync failed, by remedy, in all organizations together. */
 export interface FailureTable {
-  key: string
   remedy: string
   count: number
 }
@@ -166,7 +163,7 @@ const first = `
   );
   CREATE TABLE seen (key TEXT NOT NULL, part TEXT NOT NULL, ids TEXT NOT NULL, PRIMARY KEY (key, part));
   CREATE TABLE notices (key TEXT NOT NULL, login BIGINT NOT NULL, PRIMARY KEY (key, login));
-  CREATE TABLE failures (key TEXT NOT NULL, remedy TEXT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (key, remedy));
+  CREATE TABLE failures (remedy TEXT PRIMARY KEY, count BIGINT NOT NULL);
   CREATE TABLE erased (sweeps BIGINT NOT NULL, requests BIGINT NOT NULL, refused BIGINT NOT NULL);
   CREATE TABLE settings (name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (name, value));
   CREATE INDEX organizations_due ON organizations (due_at);

@@ -54,7 +54,7 @@ export async function runWorker(settings: Settings): Promise<void> {
       // A 429 only slows the sync pass down, and `traffic` counts it.
       if (error instanceof RateLimitError) return 'paced'
       log('failed', { organization: key, remedy: error.remedy, message: error.message })
-      await countFailure(database, key, error.remedy)
+      await countFailure(database, error.remedy)
       // Saves a revocation. If the token is lost or unreadable, `reconcile` decides, because it sees all organizations.
       const connection = await store.get(key).catch(() => undefined)
       if (connection?.revokedAt !== undefined) await mirrorOne(database, store, key)
@@ -72,16 +72,14 @@ export async function runWorker(settings: Settings): Promise<void> {
     maxStalledCount: 100,
   })
   worker.on('error', (error) => log('worker', { message: error.message }))
-  // A new job instead of a delayed job, because the clocks of workers differ. If this fails, the scheduler adds the
-  // job.
+  // Not a delayed job, because the clocks of workers differ. If this fails, the scheduler adds the job.
   worker.on('completed', ({ data }, result) => {
     if (result !== 'more') return
     addJobs(queue, [{ ...data, first: data.first - 1 }]).catch((error) => log('redis', { message: messageOf(error) }))
   })
   worker.on('failed', (job, error) => {
-    const organization = job?.data.key
-    log('failed', { organization, remedy: 'unexpected', message: error.message })
-    if (organization !== undefined) countFailure(database, organization, 'unexpected').catch(() => {})
+    log('failed', { organization: job?.data.key, remedy: 'unexpected', message: error.message })
+    countFailure(database, 'unexpected').catch(() => {})
   })
   worker.on('stalled', async (id) => {
     const job = await queue.getJob(id).catch(() => undefined)
@@ -93,8 +91,7 @@ export async function runWorker(settings: Settings): Promise<void> {
   process.send?.('ready')
 
   await ended
-  // Does not wait for Redis, which might be down. The jobs have stopped by now, and the scheduler adds incomplete jobs
-  // again.
+  // Waits only briefly for Redis, which might be down. The scheduler adds jobs again that are not complete.
   await Promise.race([worker.close().then(() => queue.close()), setTimeout(5_000)])
   server?.close()
   redis.disconnect()

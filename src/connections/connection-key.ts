@@ -22,17 +22,21 @@ export async function connectionKey({ actor, application, organization, user }: 
   return [actor, ...(await Promise.all(ids.map(keyPart)))].join('.')
 }
 
-/** Whether the key contains every given id. */
-export async function keyMatches(
-  key: string,
-  wanted: { readonly [Name in keyof ConnectionKeyParts]?: string | undefined },
-): Promise<boolean> {
-  const [actor, ...parts] = key.split('.')
-  const ids = [wanted.application, wanted.organization, wanted.user]
-  const matches = await Promise.all(
-    ids.map(async (id, index) => id === undefined || (await keyPart(id)) === parts[index]),
-  )
-  return (wanted.actor === undefined || wanted.actor === actor) && !matches.includes(false)
+/** Returns a function that says whether a key contains every given id. */
+export async function keyMatcher({
+  actor,
+  application,
+  organization,
+  user,
+}: {
+  readonly [Name in keyof ConnectionKeyParts]?: string | undefined
+}): Promise<(key: string) => boolean> {
+  const ids = [application, organization, user]
+  const wanted = [actor, ...(await Promise.all(ids.map((id) => (id === undefined ? undefined : keyPart(id)))))]
+  return (key) => {
+    const parts = key.split('.')
+    return wanted.every((part, index) => part === undefined || part === parts[index])
+  }
 }
 
 /** Whether the value is the key of a connection, in its canonical form. */

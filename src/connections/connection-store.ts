@@ -13,7 +13,7 @@ import { isLasting, isSupportWorkspaceError } from '../shared/errors/index.ts'
 import { safeCause } from '../shared/errors/redact.ts'
 import { notify } from '../shared/notify.ts'
 import { type Connection, type ConnectionMetadata, checkMetadata } from './connection.ts'
-import { checkConnectionKey, keyMatches } from './connection-key.ts'
+import { checkConnectionKey, keyMatcher } from './connection-key.ts'
 import { ConnectionListing } from './connection-list.ts'
 import { ConnectionNotSavedError, ConnectionStoreError } from './connection-store-error.ts'
 import { type IdentifiedConnection, TokenIdentifier } from './identity.ts'
@@ -338,9 +338,9 @@ export class ConnectionStore {
 
   async *#list(filter: ConnectionFilter): AsyncGenerator<Found, void, undefined> {
     const { records } = this.#settings
+    const isWanted = await keyMatcher(filter)
     for await (const page of records.pages()) {
-      const matches = await Promise.all(page.map(([key]) => keyMatches(key, filter)))
-      const wanted = page.filter((_, index) => matches[index])
+      const wanted = page.filter(([key]) => isWanted(key))
       yield* await Promise.all(wanted.map(([key, text]) => records.open(key, text)))
     }
   }

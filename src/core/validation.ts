@@ -111,10 +111,9 @@ export async function validateResponse(
   if (!isValidated(operation, settings)) return data
   const { id, envelope, response } = operation
   // The result type of a custom operation is the output of its schema, in every mode.
-  const transforms = isCustom(operation)
-  const isFinal = settings.validation === 'strict' || transforms
+  const outputs: unknown[] | undefined = isCustom(operation) ? [] : undefined
+  const isFinal = settings.validation === 'strict' || outputs !== undefined
   const drifts = new Map<string, Drift>()
-  const outputs: unknown[] = []
   let invalid = 0
   // The checks run one after the other, because the first can load the schemas, and a page might have millions of
   // items.
@@ -135,10 +134,10 @@ export async function validateResponse(
     if (first !== undefined) invalid += 1
     if (invalid > mostInvalid) break
     countDrifts(drifts, id, checked.mismatches)
-    outputs.push(checked.value)
+    outputs?.push(checked.value)
   }
   for (const drift of drifts.values()) notify(settings.onDrift, drift)
-  if (!transforms) return data
+  if (outputs === undefined) return data
   return envelope === 'list' ? outputs : outputs[0]
 }
 

@@ -127,6 +127,7 @@ footer { padding: 16px; color: var(--soft); font-size: 12px; text-align: center;
 .console h3 { margin-top: 8px; }
 .fault-form:not(:has([value="status"]:checked)) .for-status, .fault-form:not(:has([value="drop"]:checked)) .for-drop,
 .fault-form:not(:has([value="drip"]:checked)) .for-drip { display: none; }
+.bar:has(> .filter) { padding-bottom: 6px; }
 .filter label { display: flex; gap: 6px; align-items: center; color: var(--soft); font-size: 13px; }
 .filter input:not([type]) { width: 130px; min-height: 26px; padding: 1px 7px; color: var(--text); }
 .grow { flex: 1; }
@@ -136,7 +137,7 @@ td { padding: 5px 12px 5px 0; border-top: 1px solid var(--line); vertical-align:
 :is(td, th):last-child { padding-right: 0; }
 /* One long word takes no room from the other columns. */
 .data { table-layout: fixed; }
-.data th:nth-child(2) { width: 22%; }
+.data th:is([data-column="Status"], [data-column="Source"]) { width: 90px; }
 .data :is(th, td):first-child { width: 150px; }
 .line { display: block; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; }
 td .soft { display: block; }
@@ -153,9 +154,8 @@ tbody + tbody th { padding-top: 14px; }
 .open:hover { text-decoration: underline; }
 .detail td { padding: 4px 0 12px 14px; border-top: 0; }
 pre { max-height: 320px; padding: 8px 10px; overflow: auto; background: var(--page); border-radius: 7px; white-space: pre-wrap; }
-.message { padding: 6px 10px; border-left: 3px solid var(--line); }
+.message { margin-top: 6px; padding: 6px 10px; border-left: 3px solid var(--line); }
 .message.note { border-color: var(--warn); background: var(--warn-tint); }
-.message + .message { margin-top: 6px; }
 #notice {
   position: fixed; left: 50%; bottom: 20px; z-index: 3; max-width: calc(100vw - 32px); padding: 8px 16px; border-radius: 8px;
   background: var(--text); color: var(--page); font-weight: 600; transform: translateX(-50%);

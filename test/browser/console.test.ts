@@ -179,6 +179,13 @@ describe('the console', () => {
     }
   })
 
+  test('gives the fields of a task the room that its id leaves', async () => {
+    const { page } = await openConsole({ viewport: { width: 1280, height: 844 } })
+    await page.getByRole('link', { name: /^Tasks/ }).click()
+    const [id, fields] = await page.locator('#data thead th').all()
+    expect((await fields?.boundingBox())?.width).toBeGreaterThan(3 * ((await id?.boundingBox())?.width ?? 0))
+  })
+
   test('labels every field and shows where the focus is', async () => {
     const { page } = await openConsole()
     const unlabeled = await page

@@ -53,6 +53,14 @@ describe('list', () => {
     expect(await collect(store.list({ organization: 'o7', actor: 'self' }))).toEqual([])
   })
 
+  test('encodes the ids of its filter once, not for each connection', async () => {
+    const { store } = await storeOf(50)
+    const digest = vi.spyOn(crypto.subtle, 'digest')
+    expect((await store.list({ organization: 'o'.repeat(100) })).connections).toEqual([])
+    expect(digest).toHaveBeenCalledOnce()
+    digest.mockRestore()
+  })
+
   test('reads nothing until it is awaited or iterated', async () => {
     const { store, watch } = await storeOf(20)
     const listing = store.list()

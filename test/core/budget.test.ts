@@ -1,6 +1,7 @@
 import type { SupportWorkspace } from 'support-workspace-sdk'
 import { expect, test, vi } from 'vitest'
-import { json, makeClient, page } from '../helpers/client.ts'
+import { json, makeClient, page, refusal, rejection } from '../helpers/client.ts'
+import { jitter } from '../helpers/clock.ts'
 
 // Counts, which are the same on every machine. Timings are the business of the benchmark.
 
@@ -89,4 +90,20 @@ test.each<[string, (workspace: SupportWorkspace) => unknown, object]>([
   const count = countUse()
   await call(workspace)
   expect(count()).toEqual(expected)
+})
+
+test('the error of an attempt is searched for the token as often after fifty attempts as after one', async () => {
+  jitter(0)
+  const searches: number[] = []
+  const search = vi.spyOn(String.prototype, 'replaceAll')
+  const fetch = async () => {
+    searches.push(search.mock.calls.length)
+    search.mockClear()
+    return refusal(503, 'down')
+  }
+  await rejection(makeClient({ fetch, maxRetries: 50 }).members.get('1'))
+  search.mockRestore()
+  const [, first, ...others] = searches
+  expect(first).toBeGreaterThan(0)
+  expect(new Set(others)).toEqual(new Set([first]))
 })

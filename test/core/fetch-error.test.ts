@@ -58,6 +58,7 @@ test.each(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])('%s proves nothin
   for (const from of ['platform', 'custom', 'body'] as const) {
     const fault = classifyFetchError(ended, from)
     expect(fault).toMatchObject({ outcome: 'unknown', remedy: 'retry', isConfiguration: true })
+    expect(fault.hint).toContain('in Node 300 seconds')
     expect(fault.hint).toContain('`headersTimeout` and `bodyTimeout`')
   }
 })

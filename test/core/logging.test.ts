@@ -103,6 +103,17 @@ describe('logger', () => {
   })
 })
 
+test('lines of `request()` hold the template of its path, and no token that is part of it', async () => {
+  const logger = recorder()
+  const client = makeClient({ fetch: scripted(json({})), logger, logLevel: 'debug' })
+  await client.request('GET', '/contacts/{id}', { path: { id: 'cnt_secret' } })
+  await client.request('GET', `/tokens/${token}`)
+  expect(logger.lines.map((line) => line.replace(/ 200 .*/, ''))).toEqual([
+    'debug support-workspace-sdk: GET /contacts/{id}',
+    'debug support-workspace-sdk: GET /tokens/[redacted]',
+  ])
+})
+
 describe('SUPPORT_WORKSPACE_LOG', () => {
   afterEach(() => {
     vi.unstubAllEnvs()

@@ -321,6 +321,14 @@ test('getRate tells the ceiling and the rate of an operation for ten minutes, an
   expect(limiter.getRate('org', get)).toBeUndefined()
 })
 
+test('getRate of an unknown key keeps nothing of it', () => {
+  const limiter = new AdaptiveRateLimiter()
+  const set = vi.spyOn(Map.prototype, 'set')
+  expect(limiter.getRate('unknown')).toBeUndefined()
+  expect(set).not.toHaveBeenCalled()
+  set.mockRestore()
+})
+
 test('maxConcurrency is the most of a key that is in flight', async () => {
   const queue = makeQueue({ maxConcurrency: 2 })
   for (const name of 'abcd') void queue.send({ canWait: name !== 'c' }, name)

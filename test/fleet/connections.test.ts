@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openConnections, reseal } from '../../examples/fleet-sync/connections.ts'
 import { openDatabase } from '../../examples/fleet-sync/open-database.ts'
@@ -65,6 +68,20 @@ test('of two processes that start together with different secrets, none works', 
   const open = (secret: string) => openConnections({ baseUrl: 'https://api.example', storeSecrets: [secret] }, opened)
   const results = await Promise.allSettled([open(first), open(second)])
   expect(results.map(({ status }) => status)).toContain('rejected')
+})
+
+test('only its user can read the files of a new SQLite database, with the replica and the tokens', async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-'))
+  const before = process.umask(0)
+  context.onTestFinished(() => {
+    process.umask(before)
+    rmSync(folder, { recursive: true })
+  })
+  const { database, close } = await openDatabase(join(folder, 'replica.sqlite'))
+  await database.insertInto('failures').values({ remedy: 'retry', count: 1 }).execute()
+  const modes = readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mode & 0o777])
+  await close()
+  expect(modes.sort()).toEqual(['', '-shm', '-wal'].map((end) => [`replica.sqlite${end}`, 0o600]))
 })
 
 test('reads several secrets, of which the first encrypts', () => {

@@ -96,8 +96,8 @@ const sabotages: Readonly<Record<string, readonly [file: string, from: string, t
   'deleted items are kept': ['scheduler.ts', 'AND stale = 0`', 'AND stale = 2`'],
   'numbers of changes have gaps': [
     'replica.ts',
-    'let number = last - changes.length',
-    'let number = last - changes.length + (changes.length > 1 ? 1 : 0)',
+    'const first = last - changes.length + 1',
+    'const first = last - changes.length + (changes.length > 1 ? 2 : 1)',
   ],
 }
 

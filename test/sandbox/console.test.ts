@@ -239,6 +239,23 @@ describe('the data', () => {
     )
   })
 
+  test('has the newest tasks first', async () => {
+    for (const title of ['First', 'Second']) {
+      await call(sandbox, sandbox.issueToken({ actor: 'self' }), 'POST', '/api/oauth/v1/tasks', { title })
+    }
+    expect((await open(sandbox, '/?list=Tasks')).text).toMatch(/"title":"Second".*"title":"First"/)
+  })
+
+  test('isolates the direction of names, as the other sections do', async () => {
+    await call(sandbox, sandbox.issueToken({ actor: 'self' }), 'GET', me)
+    const { html } = await open(sandbox, `/?row=${sandbox.state.conversations[0]?.id}`)
+    const { organization, members, conversations } = sandbox.state
+    for (const name of [organization.display_name, members[0]?.user.name, conversations[0]?.user.name]) {
+      expect(html).toContain(`<bdi>${name}</bdi>`)
+      expect(html.replaceAll(`<bdi>${name}</bdi>`, '').replaceAll(/aria-label="[^"]*"/g, '')).not.toContain(name)
+    }
+  })
+
   test('is searched for one of more than 50 organizations', async () => {
     const sandbox = await start({ organizations: 60, conversations: 0 })
     const names = (html: string) => matches(html, /organization=[^"]*#data"[^>]*><bdi>([^<]+)</g)
@@ -296,6 +313,13 @@ describe('the connections', () => {
     expect((await call(sandbox, body.access_token, 'GET', me)).body.error).toBe('invalid_token')
     expect((await call(sandbox, kept, 'GET', me)).status).toBe(200)
     expect((await submit(sandbox, 'connections/revoke', { id: login })).status).toBe(303)
+  })
+
+  test('name their organization once', async () => {
+    for (let count = 0; count < 3; count += 1) sandbox.issueToken()
+    const { html } = await open(sandbox)
+    const section = html.slice(html.indexOf('id="connections"'), html.indexOf('id="data"'))
+    expect(matches(section, /<bdi>([^<]+)<\/bdi><\/th>/g)).toEqual([sandbox.state.organization.display_name])
   })
 
   test('have pages', async () => {

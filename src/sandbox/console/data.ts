@@ -70,7 +70,7 @@ function listsOf(view: View, workspace: Workspace) {
       contacts,
       {
         columns: ['Name', 'Email', 'Source'],
-        cells: ({ user, source }) => [nameOf(user), user.email, source],
+        cells: ({ user, source }) => [user.name ? nameOf(user) : '', user.email, source],
       },
       true,
     ),
@@ -118,7 +118,7 @@ ${cells(item).map((cell) => html`<td>${cell}</td>`)}
 ${isOpen && html`<tr class="detail"><td colspan="${columns.length + 1}">${detail(item)}</td></tr>`}`
   })
   return html`<table class="data">
-<thead><tr><th>ID</th>${columns.map((column) => html`<th>${column}</th>`)}</tr></thead>
+<thead><tr><th>ID</th>${columns.map((column) => html`<th data-column="${column}">${column}</th>`)}</tr></thead>
 <tbody>${rows}</tbody>
 </table>
 ${page.pager}`
