@@ -3,10 +3,10 @@ import type { ListOptions, Method, Operation, OperationInput, Page, SupportWorks
 import { collect } from './commands.ts'
 import { CommandError, usage } from './errors.ts'
 import { count, createFormatter, type Format, type FormatFlags, noteUnseen, withFormatOptions } from './format.ts'
-import { describeIdentity, identityOf } from './identity.ts'
+import { describeIdentity } from './identity.ts'
 import { findOperation, operationList, pathOf } from './operations.ts'
 import { readBytes } from './private-files.ts'
-import { type Session, type SessionFlags, withSession, withSessionOptions } from './session.ts'
+import { profileOption, type Session, type SessionFlags, withSession } from './session.ts'
 import type { Terminal } from './terminal.ts'
 
 interface ListFlags extends SessionFlags, FormatFlags {
@@ -28,11 +28,13 @@ interface CallFlags extends SessionFlags {
 
 /** Adds `list`, `get`, `call` and `api`. */
 export function addCalls(program: Command, terminal: Terminal): void {
-  const list = withSessionOptions(program.command('list'))
+  const list = program
+    .command('list')
     .description('list items, by default 100 of them unless in a terminal')
+    .addOption(profileOption)
     .argument('<kind>', 'conversations, messages, notes, contacts, members, tasks or segments')
     .argument('[ids...]', 'the id of the conversation, for messages and notes')
-    .addOption(queryOption())
+    .addOption(queryOption)
     .option('--limit <number>', 'number of items of a page', count)
     .option('--max <number>', 'number of items in all', count)
     .option('--all', 'every item')
@@ -44,11 +46,13 @@ export function addCalls(program: Command, terminal: Terminal): void {
       return withSession(terminal, flags, (session) => listItems(session, operation, input, kind, flags, terminal))
     })
   withFormatOptions(list, ['table', 'ndjson', 'json', 'csv'])
-  withSessionOptions(program.command('get'))
+  program
+    .command('get')
     .description('get one item')
+    .addOption(profileOption)
     .argument('<kind>', 'conversations, contacts, members, organization, tasks or segments')
     .argument('[ids...]', 'the id of the item')
-    .addOption(queryOption())
+    .addOption(queryOption)
     .action((kind: string, ids: string[], flags: CallFlags) => {
       const operation = findOperation(`${kind}.get`)
       return call(operation, pathOf(operation, ids), flags, terminal)
@@ -79,13 +83,14 @@ export function addCalls(program: Command, terminal: Terminal): void {
     })
 }
 
-function queryOption(): Option {
-  return new Option('-q, --query <name=value>', 'query parameter; can be repeated').argParser(collect).default([])
-}
+const queryOption = new Option('-q, --query <name=value>', 'query parameter; can be repeated')
+  .argParser(collect)
+  .default([])
 
 function withCallOptions(command: Command): Command {
-  return withSessionOptions(command)
-    .addOption(queryOption())
+  return command
+    .addOption(profileOption)
+    .addOption(queryOption)
     .option('-f, --field <name=value>', 'field of the body, as a string; can be repeated', collect, [])
     .option('-F, --json-field <name=json>', 'field of the body, as JSON; can be repeated', collect, [])
     .option('--input <file>', 'the whole body as JSON; - reads stdin')
@@ -179,8 +184,8 @@ async function call(
 }
 
 /** Tells on stderr whose data is written, and as whom. */
-export async function tellWho({ workspace, login }: Session, terminal: Terminal): Promise<void> {
-  const identity = login?.connection ?? identityOf(await workspace.me({ signal: terminal.io.signal }))
+export async function tellWho(session: Session, terminal: Terminal): Promise<void> {
+  const identity = await session.identify()
   const { organization, actor } = identity
   terminal.note(`Writing to ${describeIdentity(identity)}.`, { organization, actor })
 }

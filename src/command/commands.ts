@@ -8,7 +8,6 @@ export function addCommands(program: Command, terminal: Terminal): void {
   program
     .command('commands')
     .description('list all commands, options and exit codes')
-    .option('--json', 'print JSON')
     .action(async () => {
       const commands = leavesOf(program).map(describe)
       const text = commands.map(({ name, description }) => `${name.padEnd(18)}  ${description}`).join('\n')
@@ -22,7 +21,8 @@ interface Leaf {
   readonly command: Command
 }
 
-function leavesOf(parent: Command, path = ''): Leaf[] {
+/** Returns the commands that do something. */
+export function leavesOf(parent: Command, path = ''): Leaf[] {
   return parent.commands.flatMap((command) => {
     const name = `${path}${command.name()}`
     return command.commands.length === 0 ? [{ name, command }] : leavesOf(command, `${name} `)

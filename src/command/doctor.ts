@@ -7,15 +7,7 @@ import { CommandError, describeFailure } from './errors.ts'
 import { listOf } from './format.ts'
 import { describeIdentity, identityOf, placeOf } from './identity.ts'
 import { type BuiltIn, findOperation } from './operations.ts'
-import {
-  givenUrl,
-  NotLoggedInError,
-  readBaseUrl,
-  type Session,
-  type SessionFlags,
-  withSession,
-  withSessionOptions,
-} from './session.ts'
+import { NotLoggedInError, profileOption, type Session, type SessionFlags, serviceUrl, withSession } from './session.ts'
 import type { Io, Terminal } from './terminal.ts'
 
 /** The result of a check. `inconclusive` means that the check itself could not run. */
@@ -78,7 +70,7 @@ const checks: Readonly<Record<string, (about: Case) => Found | Promise<Found>>> 
       if (problem instanceof NotLoggedInError) return ['skipped', 'There is none.', problem.hint]
       throw problem
     }
-    const place = placeOf(session, io.platform)
+    const place = placeOf(session.origin, io.platform)
     if ((await session.readToken()).startsWith('swot_')) return ['pass', place]
     return ['warn', `${place}: it does not begin with swot_`, 'Check that it is a token of this service.']
   },
@@ -103,13 +95,15 @@ const exitCodes: Readonly<Record<string, 70 | 75 | 77>> = { dns: 75, scopes: 77 
 
 /** Adds `doctor`, which checks one thing after the other, and says what to do. */
 export function addDoctor(program: Command, terminal: Terminal): void {
-  withSessionOptions(program.command('doctor'))
+  program
+    .command('doctor')
     .description('check network, clock, token and scopes, and say what to do')
+    .addOption(profileOption)
     .option('--for <operations>', 'operations that the token must be allowed, such as contacts.create')
     .action(async (flags: SessionFlags & { for?: string }) => {
       const { io } = terminal
       const operations = listOf(flags.for ?? '').map(findOperation)
-      const urlOf = (session?: Session) => new URL(session?.baseUrl ?? givenUrl(io) ?? readBaseUrl())
+      const urlOf = (session?: Session) => new URL(session?.origin.baseUrl ?? serviceUrl(io))
       let hasStarted = false
       try {
         await withSession(terminal, flags, (session) => {

@@ -23,9 +23,8 @@ import {
   valueAt,
   withFormatOptions,
 } from './format.ts'
-import { identityOf } from './identity.ts'
 import { type BuiltIn, findOperation } from './operations.ts'
-import { type Session, type SessionFlags, withSession, withSessionOptions } from './session.ts'
+import { profileOption, type Session, type SessionFlags, withSession } from './session.ts'
 import type { Terminal } from './terminal.ts'
 
 interface Flags extends SessionFlags, FormatFlags {
@@ -40,8 +39,10 @@ type Row = Readonly<Record<string, unknown>>
 
 /** Adds `export`, which a kill at any moment only delays. */
 export function addExport(program: Command, terminal: Terminal): void {
-  const command = withSessionOptions(program.command('export'))
+  const command = program
+    .command('export')
     .description('write every item to a file; run the same command again to go on after an interruption')
+    .addOption(profileOption)
     .argument('<kind>', 'conversations, contacts, members, tasks or segments')
     .option('--with <parts>', 'messages, notes or both of each conversation', namesOf)
     .option('--out <file>', 'the file, which must not exist (default: stdout, where nothing can go on)')
@@ -94,8 +95,8 @@ async function runExport(job: Job, session: Session, terminal: Terminal): Promis
     await copy(job, session, toStdout(terminal), [], terminal)
     return
   }
-  const { organization } = session.login?.connection ?? identityOf(await session.workspace.me({ signal: io.signal }))
-  const options = JSON.stringify([kind, parts, columns, fields, raw, session.baseUrl, organization.id])
+  const { organization } = await session.identify()
+  const options = JSON.stringify([kind, parts, columns, fields, raw, session.origin.baseUrl, organization.id])
   const extension = extname(out)
   const stem = out.slice(0, out.length - extension.length)
   const paths = [out, ...(columns === undefined ? [] : parts.map((part) => `${stem}.${part}${extension}`))]

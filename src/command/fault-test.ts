@@ -24,7 +24,6 @@ export function addFaultTest(program: Command, terminal: Terminal): void {
     .option('--only <run>', 'a run to repeat, as the report names it', collect, [])
     .option('--quick', 'only a few faults, for each change of the program')
     .option('--parallel <number>', 'number of runs at the same time (default: the number of cores)', count)
-    .option('--json', 'print JSON, and errors as JSON')
     .addHelpText('after', environment)
     .action(async (command: string[], { folder, output, only, quick, parallel }: Flags) => {
       const report = await sweepProgram(command, {

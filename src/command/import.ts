@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { access, constants, mkdir, open, writeFile } from 'node:fs/promises'
+import { access, constants, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, parse } from 'node:path'
 import { Readable } from 'node:stream'
 import { Argument, type Command, InvalidArgumentError as InvalidFlagError } from 'commander'
@@ -18,8 +18,8 @@ import { readPairs, tellWho } from './call.ts'
 import { collect } from './commands.ts'
 import { type ContactRow, readContacts } from './contact-file.ts'
 import { CommandError, commandOf } from './errors.ts'
-import { checkPrivateFile, readBytes, requireSqlite } from './private-files.ts'
-import { readBaseUrl, type Session, type SessionFlags, withSession, withSessionOptions } from './session.ts'
+import { makePrivate, readBytes, requireSqlite } from './private-files.ts'
+import { profileOption, type Session, type SessionFlags, serviceUrl, withSession } from './session.ts'
 import type { Terminal } from './terminal.ts'
 
 interface Flags extends SessionFlags {
@@ -35,7 +35,11 @@ const stateOption = ['--state <folder>', 'the folder of the write journal'] as c
 
 /** Adds `import contacts`, and `journal` for the person who decides about unconfirmed writes. */
 export function addImport(program: Command, terminal: Terminal): void {
-  withSessionOptions(program.command('import').description('create what a file has, once').command('contacts'))
+  program
+    .command('import')
+    .description('create what a file has, once')
+    .command('contacts')
+    .addOption(profileOption)
     .description('create the contacts of a CSV file; run the same command again to go on after an interruption')
     .argument('<file>', 'CSV with the columns email and name')
     .requiredOption(...stateOption)
@@ -51,7 +55,6 @@ export function addImport(program: Command, terminal: Terminal): void {
     .description('list the writes, each with what is known of it')
     .requiredOption(...stateOption)
     .option('--unconfirmed', 'only those that a person has to decide about')
-    .option('--json', 'print JSON lines, and errors as JSON')
     .action((flags: { state: string; unconfirmed?: boolean }) =>
       withJournal(flags.state, terminal, async (journal) => {
         for (const entry of await journal.list(flags.unconfirmed ? { state: 'unconfirmed' } : {})) {
@@ -66,7 +69,6 @@ export function addImport(program: Command, terminal: Terminal): void {
     .argument('<key>', 'the key, as `journal list` prints it')
     .addArgument(new Argument('<outcome>', 'applied, or absent to send it again').choices(['applied', 'absent']))
     .requiredOption(...stateOption)
-    .option('--json', 'print JSON, and errors as JSON')
     .action((key: string, outcome: 'applied' | 'absent', flags: { state: string }) =>
       withJournal(flags.state, terminal, async (journal) => {
         await journal.resolve(key, outcome)
@@ -206,13 +208,11 @@ function isOfRow(thrown: unknown): thrown is Error {
 }
 
 async function openStorage(folder: string, terminal: Terminal): Promise<SqliteStorage> {
-  const { platform } = terminal.io
   requireSqlite('Imports and journals')
   const file = join(folder, 'journal.db')
   // A folder that is there keeps its modes: it might have more than the journal.
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  await (await open(file, 'a', 0o600)).close()
-  for (const repair of await checkPrivateFile(file, platform)) terminal.note(repair)
+  await makePrivate(file, 'file', terminal)
   return sqliteStorage(file)
 }
 
@@ -227,7 +227,7 @@ async function withJournal(
   const storage = await openStorage(folder, terminal)
   try {
     // A journal sends nothing to list its records, but it wants a client.
-    const workspace = new SupportWorkspace({ baseUrl: readBaseUrl(), accessToken: 'none' })
+    const workspace = new SupportWorkspace({ baseUrl: serviceUrl(terminal.io), accessToken: 'none' })
     await use(new WriteJournal({ workspace, storage }))
   } finally {
     storage.close()

@@ -5,9 +5,9 @@ import { type Answer, listenAt } from './callback.ts'
 import { CommandError, describeFailure, usage } from './errors.ts'
 import { listOf } from './format.ts'
 import { showIdentity } from './identity.ts'
-import { checkName, type KnownApp, type Login, Logins } from './logins.ts'
+import { givenName, type KnownApp, type Login, Logins } from './logins.ts'
 import { findOperation, operationList } from './operations.ts'
-import { givenUrl, readBaseUrl } from './session.ts'
+import { serviceUrl } from './session.ts'
 import type { Terminal } from './terminal.ts'
 
 interface Flags {
@@ -50,25 +50,24 @@ export function addLogin(program: Command, terminal: Terminal): void {
     .option('--replace', 'let --profile be the name of another organization')
     .option('--no-browser', 'only print the address')
     .option('--with-token', 'read a token from stdin instead, for example of a secret store')
-    .option('--json', 'print JSON lines, and errors as JSON')
     .addHelpText('after', notes)
     .action((flags: Flags) => login(flags, terminal))
 }
 
 async function login(flags: Flags, terminal: Terminal): Promise<void> {
   const { io } = terminal
-  const baseUrl = flags.baseUrl === undefined ? (givenUrl(io) ?? readBaseUrl()) : readBaseUrl(flags.baseUrl)
-  const name = checkName(flags.profile ?? (io.env.SUPPORT_WORKSPACE_PROFILE || undefined))
+  const baseUrl = serviceUrl(io, flags.baseUrl)
+  const name = givenName(io, flags.profile)
   const scope = flags.withToken ? [] : requestedScopes(flags)
   // Before the consent, which would be lost if the token could not be stored.
-  const logins = await Logins.open(io)
+  const logins = await Logins.open(terminal)
   try {
-    for (const repair of logins.repairs) terminal.note(repair)
-    const before = (await logins.read()).logins.find((each) => each.name === name)?.connection.organization
+    const { logins: known, apps } = await logins.read()
+    const before = known.find((each) => each.name === name)?.connection.organization
     if (before !== undefined && !flags.replace) {
       terminal.say(`The login "${name}" belongs to ${before.name ?? before.id}. Choose that organization.`)
     }
-    const app = flags.withToken ? undefined : await findApp(flags, baseUrl, logins)
+    const app = flags.withToken ? undefined : findApp(flags, baseUrl, apps[baseUrl])
     const keep = async (token: AccessToken | string): Promise<Login> => {
       // Asks the service whose token it is, before anything is written.
       const identity = await new ConnectionStore({ baseUrl, client: { maxRetries: jobOptions.maxRetries } }).save(token)
@@ -79,7 +78,13 @@ async function login(flags: Flags, terminal: Terminal): Promise<void> {
       app === undefined
         ? await keep(await readToken(terminal))
         : await receive(
-            { app: await createApp(app, terminal), scope, actor: flags.actor, opensBrowser: flags.browser, keep },
+            {
+              app: await createApp(app, baseUrl, terminal),
+              scope,
+              actor: flags.actor,
+              opensBrowser: flags.browser,
+              keep,
+            },
             terminal,
           )
     if (io.env.SUPPORT_WORKSPACE_TOKEN) {
@@ -107,10 +112,9 @@ function requestedScopes({ for: operations, scope, actor }: Flags): string[] {
 }
 
 /** Returns client id and redirect URI, which default to the ones of the last login to the service. */
-async function findApp(flags: Flags, baseUrl: string, logins: Logins): Promise<KnownApp> {
-  const known = (await logins.read()).apps.find((each) => each.baseUrl === baseUrl)
+function findApp(flags: Flags, baseUrl: string, known: KnownApp | undefined): KnownApp {
   const { clientId = known?.clientId, redirectUri = known?.redirectUri } = flags
-  if (clientId !== undefined && redirectUri !== undefined) return { baseUrl, clientId, redirectUri }
+  if (clientId !== undefined && redirectUri !== undefined) return { clientId, redirectUri }
   const missing = clientId === undefined ? '--client-id' : '--redirect-uri'
   throw usage(
     `The first login to ${baseUrl} needs ${missing}.`,
@@ -118,13 +122,13 @@ async function findApp(flags: Flags, baseUrl: string, logins: Logins): Promise<K
   )
 }
 
-async function createApp(app: KnownApp, terminal: Terminal): Promise<OAuthApp> {
+async function createApp(app: KnownApp, baseUrl: string, terminal: Terminal): Promise<OAuthApp> {
   const given = terminal.io.env.SUPPORT_WORKSPACE_CLIENT_SECRET
   if (!given && !terminal.canAsk) {
     const hint = 'Set SUPPORT_WORKSPACE_CLIENT_SECRET, or run this in a terminal, which asks for it.'
     throw usage('There is no client secret.', hint)
   }
-  return new OAuthApp({ ...app, clientSecret: given || (await terminal.askSecret('Client secret: ')) })
+  return new OAuthApp({ ...app, baseUrl, clientSecret: given || (await terminal.askSecret('Client secret: ')) })
 }
 
 /** Reads the token of `--with-token`. A terminal would show it as it is typed. */

@@ -5,7 +5,7 @@
 import { Command, CommanderError } from 'commander'
 import { version } from '../shared/version.ts'
 import { addCalls } from './call.ts'
-import { addCommands } from './commands.ts'
+import { addCommands, leavesOf } from './commands.ts'
 import { addDoctor } from './doctor.ts'
 import { describeFailure, exitCodes, programName } from './errors.ts'
 import { addExport } from './export.ts'
@@ -88,6 +88,7 @@ function createProgram(terminal: Terminal, writeOut: (help: string) => void): Co
     addCommands,
   ])
     add(program, terminal)
+  for (const { command } of leavesOf(program)) command.option('--json', 'print JSON lines, and errors as JSON')
   return program
 }
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { announceProbe, describeEvidence, mergeEvidence, overlayOf, parseEvidence, probe } from '../probe/index.ts'
 import { CommandError } from './errors.ts'
 import { readBytes, replaceFile } from './private-files.ts'
-import { type SessionFlags, withSession, withSessionOptions } from './session.ts'
+import { profileOption, type SessionFlags, withSession } from './session.ts'
 import type { Terminal } from './terminal.ts'
 
 interface ProbeFlags extends SessionFlags {
@@ -13,8 +13,10 @@ interface ProbeFlags extends SessionFlags {
 
 /** Adds `probe`, which finds out which guesses about the service are right. */
 export function addProbe(program: Command, terminal: Terminal): void {
-  withSessionOptions(program.command('probe'))
+  program
+    .command('probe')
     .description('find out with GET requests which inferred facts are true of the service')
+    .addOption(profileOption)
     .option('--out <file>', 'the evidence; an OpenAPI Overlay is written beside it', 'evidence.json')
     .option('--yes', 'the owner of the token agrees to the requests')
     .option('--compare <files...>', 'send nothing, and print what these evidence files say together')
@@ -24,12 +26,12 @@ export function addProbe(program: Command, terminal: Terminal): void {
 }
 
 async function probeService({ out, yes, ...flags }: ProbeFlags, terminal: Terminal): Promise<void> {
-  await withSession(terminal, flags, async ({ baseUrl, readToken }) => {
+  await withSession(terminal, flags, async ({ origin, readToken }) => {
     terminal.say(announceProbe())
     await terminal.confirm('Send these requests?', yes)
     const { signal, platform } = terminal.io
     const { evidence, requests, stopped } = await probe({
-      baseUrl,
+      baseUrl: origin.baseUrl,
       accessToken: await readToken(),
       confirmed: true,
       fetch: (url, init) => fetch(url, { ...(init as RequestInit), signal }),
