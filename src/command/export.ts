@@ -19,6 +19,7 @@ import {
   knownFields,
   namesOf,
   noteUnseen,
+  pick,
   toCsv,
   valueAt,
   withFormatOptions,
@@ -150,7 +151,8 @@ async function copy(
       const fresh = new Map(items.map((item) => [String(item.id), item]))
       for (const id of fresh.keys()) if (known.has(id)) fresh.delete(id)
       if (known.size === 0 && items.length > 0) noteUnseen(flags, items, terminal)
-      const rows = await withParts([...fresh.values()], workspace, job, terminal)
+      const addParts = (item: Row) => withParts(item, workspace, job, terminal)
+      const rows: Row[] = await Readable.from(fresh.values()).flatMap(addParts, { concurrency: 5 }).toArray()
       await sink.append(textsOf(rows, job))
       for (const { id } of rows) known.add(String(id))
       if (left.length === 0) await sink.save(checkpoint)
@@ -178,31 +180,18 @@ function changed(out: string | undefined): CommandError {
   return new CommandError(70, 'The list no longer begins with what was exported, and its cursor was refused.', hint)
 }
 
-/**
- * Adds the messages and notes of conversations. Five conversations are read at a time. Leaves out a conversation that was
- * removed since its page was read.
- */
-async function withParts(
-  items: Row[],
-  workspace: SupportWorkspace,
-  { parts }: Job,
-  terminal: Terminal,
-): Promise<Row[]> {
+/** Returns a conversation with its messages and notes, or nothing if it was removed since its page was read. */
+async function withParts(item: Row, workspace: SupportWorkspace, { parts }: Job, terminal: Terminal): Promise<Row[]> {
   const { signal } = terminal.io
-  const add = async (item: Row): Promise<Row[]> => {
-    const lists = parts.map(async (part) => [
-      part,
-      await workspace[part].list(String(item.id), { limit: 100 }, { signal }).toArray(),
-    ])
-    try {
-      return [{ ...item, ...Object.fromEntries(await Promise.all(lists)) }]
-    } catch (thrown) {
-      if (!(thrown instanceof NotFoundError) || (await isThere(String(item.id), workspace, signal))) throw thrown
-      terminal.note(`The conversation ${item.id} was removed during the export.`, { id: item.id })
-      return []
-    }
+  const id = String(item.id)
+  const lists = parts.map(async (part) => [part, await workspace[part].list(id, { limit: 100 }, { signal }).toArray()])
+  try {
+    return [{ ...item, ...Object.fromEntries(await Promise.all(lists)) }]
+  } catch (thrown) {
+    if (!(thrown instanceof NotFoundError) || (await isThere(id, workspace, signal))) throw thrown
+    terminal.note(`The conversation ${id} was removed during the export.`, { id })
+    return []
   }
-  return (await Readable.from(items).map(add, { concurrency: 5 }).toArray()).flat()
 }
 
 /** Whether one of two requests finds a conversation. The path of its messages is documented, so that a 404 is about it. */
@@ -218,9 +207,8 @@ async function isThere(id: string, workspace: SupportWorkspace, signal: AbortSig
 function textsOf(rows: readonly Row[], { parts, columns, flags }: Job): string[] {
   if (columns === undefined) {
     const { fields } = flags
-    const kept = (row: Row) =>
-      Object.fromEntries([...(fields ?? []), ...parts].map((name) => [name, valueAt(row, name)]))
-    return [rows.map((row) => `${JSON.stringify(fields === undefined ? row : kept(row))}\n`).join('')]
+    const kept = (row: Row) => (fields === undefined ? row : pick(row, [...fields, ...parts]))
+    return [rows.map((row) => `${JSON.stringify(kept(row))}\n`).join('')]
   }
   return columns.map((names, index) => {
     const part = parts[index - 1]

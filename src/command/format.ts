@@ -102,7 +102,8 @@ export function createFormatter(format: Format, kind: string, { fields, raw }: F
   }
 }
 
-function pick(item: unknown, fields: readonly string[]): Record<string, unknown> {
+/** Returns an item with some of its fields only. */
+export function pick(item: unknown, fields: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(fields.map((field) => [field, valueAt(item, field)]))
 }
 

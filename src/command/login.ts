@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type Command, Option } from 'commander'
-import { type Actor, InvalidArgumentError, jobOptions } from '../index.ts'
-import { type AccessToken, type Connection, ConnectionStore, LoginError, OAuthApp, scopesFor } from '../oauth/index.ts'
+import { type Actor, jobOptions } from '../index.ts'
+import { type AccessToken, type Connection, ConnectionStore, OAuthApp, scopesFor } from '../oauth/index.ts'
 import { type Answer, listenAt } from './callback.ts'
 import { CommandError, describeFailure, usage } from './errors.ts'
 import { listOf } from './format.ts'
@@ -77,16 +78,7 @@ async function login(flags: Flags, terminal: Terminal): Promise<void> {
     const { connection, name: chosen } =
       app === undefined
         ? await keep(await readToken(terminal))
-        : await receive(
-            {
-              app: await createApp(app, baseUrl, terminal),
-              scope,
-              actor: flags.actor,
-              opensBrowser: flags.browser,
-              keep,
-            },
-            terminal,
-          )
+        : await receive(await createApp(app, baseUrl, terminal), scope, flags, keep, terminal)
     if (io.env.SUPPORT_WORKSPACE_TOKEN) {
       terminal.note('SUPPORT_WORKSPACE_TOKEN is set. Commands use that token, and not this login.')
     }
@@ -151,32 +143,32 @@ function checkOrganization({ organization }: Connection, expected: string | unde
   )
 }
 
-/** What a login asks for, and what becomes of its token. */
-interface Request {
-  readonly app: OAuthApp
-  readonly scope: readonly string[]
-  readonly actor: Actor
-  readonly opensBrowser: boolean
-  /** Identifies and stores the token. */
-  keep(token: AccessToken): Promise<Login>
-}
-
-/** Waits until the browser comes back, or the person pastes the address of the callback. */
-async function receive({ app, scope, actor, opensBrowser, keep }: Request, terminal: Terminal): Promise<Login> {
+/**
+ * Waits until the browser comes back, or the person pastes the address of the callback.
+ *
+ * @param keep identifies and stores the token
+ */
+async function receive(
+  app: OAuthApp,
+  scope: readonly string[],
+  { actor, browser }: Flags,
+  keep: (token: AccessToken) => Promise<Login>,
+  terminal: Terminal,
+): Promise<Login> {
   const { signal, loginTimeout = 300_000, openBrowser } = terminal.io
   const { url, transaction } = await app.startLogin({ scope, actor })
   const outcome = Promise.withResolvers<Login>()
+  let login: Promise<Login> | undefined
   const answer = async (address: string): Promise<Answer> => {
+    if (!isCallback(address, url)) return { status: 400, text: 'This is not the address of the login.' }
+    // A browser can send the same request twice.
+    login ??= app.finishLogin(address, transaction, { signal }).then(keep)
     try {
-      const login = await keep(await app.finishLogin(address, transaction, { signal }))
-      const { name, id } = login.connection.organization
-      return {
-        status: 200,
-        text: `Logged in to ${name ?? id}. You can close this page.`,
-        sent: () => outcome.resolve(login),
-      }
+      const stored = await login
+      const { name, id } = stored.connection.organization
+      const text = `Logged in to ${name ?? id}. You can close this page.`
+      return { status: 200, text, sent: () => outcome.resolve(stored) }
     } catch (thrown) {
-      if (isForeign(thrown, address)) return { status: 400, text: 'This is not the address of the login.' }
       const { message, hint } = describeFailure(thrown, [])
       return { status: 400, text: `The login has failed. ${message} ${hint ?? ''}`, sent: () => outcome.reject(thrown) }
     }
@@ -184,7 +176,7 @@ async function receive({ app, scope, actor, opensBrowser, keep }: Request, termi
   const late = new CommandError(124, 'The login took too long.', 'Run the same command again.')
   const timer = setTimeout(() => outcome.reject(late), loginTimeout)
   signal.addEventListener('abort', () => outcome.reject(signal.reason), { once: true })
-  const listener = await listenAt(app.redirectUri, answer)
+  const { close, problem } = await listenAt(app.redirectUri, answer)
   const stopReading = terminal.onLine(async (line) => {
     if (line.trim() === '') return
     const { sent } = await answer(line.trim())
@@ -192,31 +184,25 @@ async function receive({ app, scope, actor, opensBrowser, keep }: Request, termi
     else terminal.note('That is not the address that the browser landed on. Paste all of it, from http to its end.')
   })
   try {
-    const wait =
-      typeof listener === 'string' ? `${listener} After the consent, ` : 'If the browser cannot come back here, '
+    const wait = problem === undefined ? 'If the browser cannot come back here, ' : `${problem} After the consent, `
     const paste = `${wait}paste the address that the browser landed on.`
     terminal.note(`Open this address as an admin:\n\n  ${url}\n\n${paste}`, { address: url })
     // The result is ignored, because on some machines the opener succeeds although it opens no browser.
-    if (opensBrowser && terminal.canAsk) openBrowser(url).catch(() => {})
+    if (browser && terminal.canAsk) openBrowser(url).catch(() => {})
     return await outcome.promise
   } finally {
     clearTimeout(timer)
     stopReading()
-    if (typeof listener !== 'string') listener.close()
+    close()
   }
 }
 
-/** Whether an address belongs to another page or another login. This login then goes on. */
-function isForeign(thrown: unknown, address: string): boolean {
-  if (thrown instanceof InvalidArgumentError) return thrown.argument === 'callback'
-  if (!(thrown instanceof LoginError)) return false
-  const isIncomplete = thrown.reason === 'missing_parameter' && !/[?&]state=[^&]/.test(address)
-  return isIncomplete || foreign.includes(thrown.reason)
+/** Whether an address is the redirect URI with the state of this login. Others do not end the login. */
+function isCallback(address: string, authorizeUrl: string): boolean {
+  if (!URL.canParse(address)) return false
+  const { origin, pathname, searchParams } = new URL(address)
+  const asked = new URL(authorizeUrl).searchParams
+  const expected = new URL(asked.get('redirect_uri') ?? '')
+  const isThere = origin === expected.origin && pathname === expected.pathname
+  return isThere && isDeepStrictEqual(searchParams.getAll('state'), asked.getAll('state'))
 }
-
-const foreign: readonly string[] = [
-  'redirect_uri_mismatch',
-  'duplicate_parameter',
-  'state_mismatch',
-  'transaction_used',
-]
