@@ -16,7 +16,7 @@ import { UnconfirmedWriteError, type WriteCheck, WriteJournal } from '../journal
 import { type SqliteStorage, sqliteStorage } from '../storage/index.ts'
 import { readPairs, tellWho } from './call.ts'
 import { collect } from './commands.ts'
-import { type ContactRow, readContacts } from './contact-file.ts'
+import { type ContactRow, type FailedRow, readContacts } from './contact-file.ts'
 import { CommandError, commandOf } from './errors.ts'
 import { makePrivate, readBytes, requireSqlite } from './private-files.ts'
 import { profileOption, type Session, type SessionFlags, serviceUrl, withSession } from './session.ts'
@@ -83,105 +83,111 @@ function seconds(text: string): number {
   throw new InvalidFlagError('Pass seconds, for example 30.')
 }
 
+type Counts = Readonly<Record<Outcome, number>>
 type Outcome = 'created' | 'existed' | 'repeated' | 'failed' | 'unconfirmed'
+type Result = readonly [outcome: Outcome, reason?: string, isLost?: boolean]
 
 /** The number of writes without an answer after which the service is most likely down. */
 const mostUnconfirmed = 5
 
 async function importContacts(path: string, flags: Flags, terminal: Terminal): Promise<void> {
-  const { state, check, dryRun, failed: failedPath } = flags
+  const { state, dryRun = false, failed: failedPath } = flags
   const file = readContacts(await readBytes(path), readPairs('--map', flags.map))
   // Before the rows are sent whose failures it is for.
   if (failedPath !== undefined) await access(`${dirname(failedPath)}/`, constants.W_OK)
-  const confirmTimeout = flags.confirmTimeout * 1_000
-  const counts: Record<Outcome, number> = { created: 0, existed: 0, repeated: 0, failed: 0, unconfirmed: 0 }
-  const failed: [ContactRow, string][] = []
-  const count = (outcome: Outcome, row: ContactRow, reason = '') => {
-    counts[outcome] += 1
-    if (outcome === 'failed') failed.push([row, reason])
-    if (reason !== '') terminal.note(`Line ${row.line}: ${reason}`, { line: row.line, outcome })
-  }
+  const counts = { created: 0, existed: 0, repeated: 0, failed: 0, unconfirmed: 0 }
+  const failed: FailedRow[] = []
   const storage = dryRun ? undefined : await openStorage(state, terminal)
-  const running = new Set<Promise<unknown>>()
-  let written = failedPath
-  let outputError: unknown
   const work = async (session: Session): Promise<void> => {
-    const { workspace } = session
-    const { signal } = terminal.io
-    if (!dryRun) await tellWho(session, terminal)
-    const existing = new Set<string>()
-    if (check) {
-      for await (const { user } of workspace.contacts.list({ limit: 100 }, { signal })) {
-        if (typeof user?.email === 'string') existing.add(user.email.trim().toLowerCase())
-      }
-    }
-    const onCheck = ({ key, until }: WriteCheck) => {
-      const wait = Math.ceil((until - Date.now()) / 1_000)
-      terminal.say(`The import checks whether ${key} was created, for up to ${Math.max(0, wait)} s.`)
-    }
-    const journal = storage && new WriteJournal({ workspace, storage, confirmTimeout, onCheck })
-    const seen = new Set<string>()
+    const create = await prepare(session, storage, flags, terminal)
     let lost = 0
+    let problem: unknown
     const importRow = async (row: ContactRow): Promise<void> => {
-      const { email, fields } = row
-      if (email === '') return count('failed', row, 'The row has no address.')
-      if (seen.has(email)) return count('repeated', row)
-      seen.add(email)
-      const key = `contact:${email}`
-      // The list also has the contacts that an earlier run has created.
-      if (existing.has(email) && (await journal?.get(key)) === undefined) return count('existed', row)
-      if (journal === undefined) return count('created', row)
-      const { email: address = '', name, ...extraBody } = fields
+      if (problem !== undefined || lost >= mostUnconfirmed) return
       try {
-        const body = { email: address, ...(name !== undefined && { name }) }
-        await journal.once(key, ({ contacts }) => contacts.create(body, { extraBody, signal }))
-        count('created', row)
+        const [outcome, reason, isLost] = await create(row).catch(resultOf)
+        counts[outcome] += 1
+        if (isLost) lost += 1
+        if (outcome === 'failed') failed.push([row, String(reason)])
+        if (reason !== undefined) terminal.note(`Line ${row.line}: ${reason}`, { line: row.line, outcome })
       } catch (thrown) {
-        if (thrown instanceof UnconfirmedWriteError) {
-          // Without attempts, an earlier run has sent it.
-          if (thrown.attempts.length > 0) lost += 1
-          return count('unconfirmed', row, thrown.message)
-        }
-        // An earlier run has created the contact from another row.
-        if (thrown instanceof InvalidArgumentError && thrown.message.includes('with another body')) {
-          return count('existed', row)
-        }
-        if (!isOfRow(thrown)) throw thrown
-        count('failed', row, thrown.message)
+        problem ??= thrown
       }
     }
-    const start = (row: ContactRow) => {
-      const ended = importRow(row)
-      running.add(ended)
-      return ended
+    await Readable.from(file.rows).map(importRow, { concurrency: 5 }).toArray()
+    if (problem !== undefined) throw problem
+  }
+  const client = { ...jobOptions, rateLimiter: new AdaptiveRateLimiter() }
+  const ended: unknown = await withSession(terminal, flags, work, client).catch((thrown) => thrown)
+  storage?.close()
+  const written = failedPath && failed.length > 0 ? await writeNew(failedPath, file.withReasons(failed)) : failedPath
+  const error = ended ?? problemOf(counts, state, written)
+  const words = Object.entries(counts).map(([name, value]) => `${value} ${name}`)
+  const text = `${dryRun ? 'It would be ' : ''}${words.join(', ')}`
+  await terminal.show({ ...counts, dryRun }, text).catch((lost) => {
+    throw error ?? lost
+  })
+  if (error !== undefined) throw error
+}
+
+/** Returns a function that creates the contact of a row, if that was not done before. */
+async function prepare(
+  session: Session,
+  storage: SqliteStorage | undefined,
+  { check, dryRun, confirmTimeout }: Flags,
+  terminal: Terminal,
+): Promise<(row: ContactRow) => Promise<Result>> {
+  const { workspace } = session
+  const { signal } = terminal.io
+  if (!dryRun) await tellWho(session, terminal)
+  const existing = new Set<string>()
+  if (check) {
+    for await (const { user } of workspace.contacts.list({ limit: 100 }, { signal })) {
+      if (typeof user?.email === 'string') existing.add(user.email.trim().toLowerCase())
     }
-    for await (const _ of Readable.from(file.rows).map(start, { concurrency: 5 })) if (lost >= mostUnconfirmed) break
   }
-  try {
-    await withSession(terminal, flags, work, { ...jobOptions, rateLimiter: new AdaptiveRateLimiter() })
-  } finally {
-    // Writes that have left are still answered, and the journal learns of it.
-    await Promise.allSettled(running)
-    storage?.close()
-    if (failedPath !== undefined && failed.length > 0) written = await writeNew(failedPath, file.withReasons(failed))
-    const words = Object.entries(counts).map(([name, value]) => `${value} ${name}`)
-    const text = `${dryRun ? 'It would be ' : ''}${words.join(', ')}`
-    // Other errors come first.
-    await terminal.show({ ...counts, dryRun: dryRun === true }, text).catch((thrown: unknown) => {
-      outputError = thrown
-    })
+  const onCheck = ({ key, until }: WriteCheck) => {
+    const wait = Math.ceil((until - Date.now()) / 1_000)
+    terminal.say(`The import checks whether ${key} was created, for up to ${Math.max(0, wait)} s.`)
   }
-  if (counts.unconfirmed > 0) {
+  const options = { workspace, confirmTimeout: confirmTimeout * 1_000, onCheck }
+  const journal = storage && new WriteJournal({ ...options, storage })
+  const seen = new Set<string>()
+  return async ({ email, fields }) => {
+    if (email === '') return ['failed', 'The row has no address.']
+    if (seen.has(email)) return ['repeated']
+    seen.add(email)
+    const key = `contact:${email}`
+    // The list also has the contacts that an earlier run has created.
+    if (existing.has(email) && (await journal?.get(key)) === undefined) return ['existed']
+    const { email: address = '', name, ...extraBody } = fields
+    const body = { email: address, ...(name !== undefined && { name }) }
+    await journal?.once(key, ({ contacts }) => contacts.create(body, { extraBody, signal }))
+    return ['created']
+  }
+}
+
+/** Returns what an error says about its row. Throws an error that is about all of them. */
+function resultOf(thrown: unknown): Result {
+  // Without attempts, an earlier run has sent it.
+  if (thrown instanceof UnconfirmedWriteError) return ['unconfirmed', thrown.message, thrown.attempts.length > 0]
+  // An earlier run has created the contact from another row.
+  if (thrown instanceof InvalidArgumentError && thrown.argument === 'write') return ['existed']
+  const isOfRow = [UnprocessableError, BadRequestError, InvalidArgumentError].some((type) => thrown instanceof type)
+  if (!isOfRow || thrown instanceof ActorSelfRequiredError) throw thrown
+  return ['failed', (thrown as Error).message]
+}
+
+/** Returns the error of an import that came to its end. */
+function problemOf({ unconfirmed, failed }: Counts, state: string, file: string | undefined): CommandError | undefined {
+  if (unconfirmed > 0) {
     const hint = 'Look for them in the service, then decide about each.'
     const next = commandOf('journal', 'list', '--unconfirmed', '--state', state)
-    throw new CommandError(65, `${counts.unconfirmed} contacts may have been created.`, hint, next)
+    return new CommandError(65, `${unconfirmed} contacts may have been created.`, hint, next)
   }
-  if (counts.failed > 0) {
-    const hint =
-      written === undefined ? 'Run it again with --failed to get them.' : `Correct ${written}, and import it.`
-    throw new CommandError(70, `${counts.failed} rows failed.`, hint)
-  }
-  if (outputError !== undefined) throw outputError
+  if (failed === 0) return undefined
+  const hint = file === undefined ? 'Run it again with --failed to get them.' : `Correct ${file}, and import it.`
+  return new CommandError(70, `${failed} rows failed.`, hint)
 }
 
 /**
@@ -199,12 +205,6 @@ async function writeNew(path: string, text: string): Promise<string> {
       if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown
     }
   }
-}
-
-/** Whether an error is about one row, and not about all of them. */
-function isOfRow(thrown: unknown): thrown is Error {
-  if (thrown instanceof ActorSelfRequiredError) return false
-  return [UnprocessableError, BadRequestError, InvalidArgumentError].some((type) => thrown instanceof type)
 }
 
 async function openStorage(folder: string, terminal: Terminal): Promise<SqliteStorage> {
