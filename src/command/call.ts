@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { ListOptions, Method, Operation, OperationInput, Page, SupportWorkspace } from '../index.ts'
-import { collect } from './commands.ts'
+import { collectPairs } from './commands.ts'
 import { CommandError, usage } from './errors.ts'
 import { count, createFormatter, type Format, type FormatFlags, noteUnseen, withFormatOptions } from './format.ts'
 import { describeIdentity } from './identity.ts'
@@ -9,8 +9,10 @@ import { readBytes } from './private-files.ts'
 import { profileOption, type Session, type SessionFlags, withSession } from './session.ts'
 import type { Terminal } from './terminal.ts'
 
+type Pairs = Readonly<Record<string, string>>
+
 interface ListFlags extends SessionFlags, FormatFlags {
-  readonly query: readonly string[]
+  readonly query: Pairs
   readonly limit?: number
   readonly max?: number
   readonly after?: string
@@ -18,9 +20,9 @@ interface ListFlags extends SessionFlags, FormatFlags {
 }
 
 interface CallFlags extends SessionFlags {
-  readonly query: readonly string[]
-  readonly field: readonly string[]
-  readonly jsonField: readonly string[]
+  readonly query: Pairs
+  readonly field?: Pairs
+  readonly jsonField?: Readonly<Record<string, unknown>>
   readonly input?: string
   readonly yes?: boolean
   readonly dryRun?: boolean
@@ -41,7 +43,7 @@ export function addCalls(program: Command, terminal: Terminal): void {
     .option('--after <cursor>', 'start after this cursor')
     .action((kind: string, ids: string[], flags: ListFlags) => {
       const operation = findOperation(`${kind}.list`)
-      const query = { ...readPairs('-q', flags.query), ...(flags.after !== undefined && { after: flags.after }) }
+      const query = { ...flags.query, ...(flags.after !== undefined && { after: flags.after }) }
       const input = { path: pathOf(operation, ids), query }
       return withSession(terminal, flags, (session) => listItems(session, operation, input, kind, flags, terminal))
     })
@@ -53,19 +55,13 @@ export function addCalls(program: Command, terminal: Terminal): void {
     .argument('<kind>', 'conversations, contacts, members, organization, tasks or segments')
     .argument('[ids...]', 'the id of the item')
     .addOption(queryOption)
-    .action((kind: string, ids: string[], flags: CallFlags) => {
-      const operation = findOperation(`${kind}.get`)
-      return call(operation, pathOf(operation, ids), flags, terminal)
-    })
+    .action((kind: string, ids: string[], flags: CallFlags) => callById(`${kind}.get`, ids, flags, terminal))
   withCallOptions(program.command('call'))
     .description('call an operation of the package')
     .argument('<operation>', 'its id, such as messages.create')
     .argument('[ids...]', 'the ids of its path, in their order')
     .addHelpText('after', `\nOperations:\n${operationList()}`)
-    .action((id: string, ids: string[], flags: CallFlags) => {
-      const operation = findOperation(id)
-      return call(operation, pathOf(operation, ids), flags, terminal)
-    })
+    .action((id: string, ids: string[], flags: CallFlags) => callById(id, ids, flags, terminal))
   withCallOptions(program.command('api'))
     .description('send a request to a path of the service')
     .argument('<method>', 'GET, POST, PUT, PATCH or DELETE')
@@ -84,15 +80,20 @@ export function addCalls(program: Command, terminal: Terminal): void {
 }
 
 const queryOption = new Option('-q, --query <name=value>', 'query parameter; can be repeated')
-  .argParser(collect)
-  .default([])
+  .argParser(collectPairs('-q'))
+  .default({})
 
 function withCallOptions(command: Command): Command {
   return command
     .addOption(profileOption)
     .addOption(queryOption)
-    .option('-f, --field <name=value>', 'field of the body, as a string; can be repeated', collect, [])
-    .option('-F, --json-field <name=json>', 'field of the body, as JSON; can be repeated', collect, [])
+    .option('-f, --field <name=value>', 'field of the body, as a string; can be repeated', collectPairs('-f'), {})
+    .option(
+      '-F, --json-field <name=json>',
+      'field of the body, as JSON; can be repeated',
+      collectPairs('-F', (text) => parseJson(text, '-F')),
+      {},
+    )
     .option('--input <file>', 'the whole body as JSON; - reads stdin')
     .option('--dry-run', 'print the request of a write instead of sending it')
     .option('--yes', 'delete without a question')
@@ -148,15 +149,15 @@ function bare<Definition extends Operation>({ body, response, ...operation }: Op
   return operation as Definition
 }
 
-async function call(
-  operation: Operation,
-  path: Readonly<Record<string, string>>,
-  flags: CallFlags,
-  terminal: Terminal,
-): Promise<void> {
+function callById(id: string, ids: readonly string[], flags: CallFlags, terminal: Terminal): Promise<void> {
+  const operation = findOperation(id)
+  return call(operation, pathOf(operation, ids), flags, terminal)
+}
+
+async function call(operation: Operation, path: Pairs, flags: CallFlags, terminal: Terminal): Promise<void> {
   const { method } = operation
   const body = await readBody(flags, terminal)
-  const input: OperationInput = { path, query: readPairs('-q', flags.query), ...(body !== undefined && { body }) }
+  const input: OperationInput = { path, query: flags.query, ...(body !== undefined && { body }) }
   if (flags.dryRun && method !== 'GET') {
     const url = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ''))
     return terminal.print(`${JSON.stringify({ method, path: url, query: input.query, body })}\n`)
@@ -190,29 +191,10 @@ export async function tellWho(session: Session, terminal: Terminal): Promise<voi
   terminal.note(`Writing to ${describeIdentity(identity)}.`, { organization, actor })
 }
 
-/** Reads `name=value` pairs, each name once. */
-export function readPairs(
-  flag: string,
-  pairs: readonly string[],
-  parse = (text: string): unknown => text,
-): Record<string, string> {
-  const values = new Map<string, unknown>()
-  for (const pair of pairs) {
-    const at = pair.indexOf('=')
-    const name = pair.slice(0, at)
-    if (at < 1) throw usage(`${flag} takes name=value.`, 'Put an = between them.')
-    if (values.has(name)) throw usage(`${flag} has ${name} twice.`, 'Pass it once.')
-    values.set(name, parse(pair.slice(at + 1)))
-  }
-  return Object.fromEntries(values) as Record<string, string>
-}
-
-async function readBody({ field, jsonField, input }: CallFlags, terminal: Terminal): Promise<unknown> {
-  const texts = readPairs('-f', field ?? [])
-  const values = readPairs('-F', jsonField ?? [], (text) => parseJson(text, '-F'))
-  const twice = Object.keys(values).find((name) => Object.hasOwn(texts, name))
+async function readBody({ field = {}, jsonField = {}, input }: CallFlags, terminal: Terminal): Promise<unknown> {
+  const twice = Object.keys(jsonField).find((name) => Object.hasOwn(field, name))
   if (twice !== undefined) throw usage(`-f and -F both have ${twice}.`, 'Pass it once.')
-  const fields = { ...texts, ...values }
+  const fields = { ...field, ...jsonField }
   const hasFields = Object.keys(fields).length > 0
   if (input === undefined) return hasFields ? fields : undefined
   if (hasFields) throw usage('--input is the whole body.', 'Leave -f and -F out.')

@@ -14,8 +14,8 @@ import {
 } from '../index.ts'
 import { UnconfirmedWriteError, type WriteCheck, WriteJournal } from '../journal/index.ts'
 import { type SqliteStorage, sqliteStorage } from '../storage/index.ts'
-import { readPairs, tellWho } from './call.ts'
-import { collect } from './commands.ts'
+import { tellWho } from './call.ts'
+import { collectPairs } from './commands.ts'
 import { type ContactRow, type FailedRow, readContacts } from './contact-file.ts'
 import { CommandError, commandOf } from './errors.ts'
 import { makePrivate, readBytes, requireSqlite } from './private-files.ts'
@@ -24,7 +24,7 @@ import type { Terminal } from './terminal.ts'
 
 interface Flags extends SessionFlags {
   readonly state: string
-  readonly map: readonly string[]
+  readonly map: Readonly<Record<string, string>>
   readonly check: boolean
   readonly failed?: string
   readonly dryRun?: boolean
@@ -43,7 +43,7 @@ export function addImport(program: Command, terminal: Terminal): void {
     .description('create the contacts of a CSV file; run the same command again to go on after an interruption')
     .argument('<file>', 'CSV with the columns email and name')
     .requiredOption(...stateOption)
-    .option('--map <column=field>', 'what another column is; can be repeated', collect, [])
+    .option('--map <column=field>', 'what another column is; can be repeated', collectPairs('--map'), {})
     .option('--no-check', 'do not read the contacts that exist')
     .option('--failed <file>', 'write the rows that failed, with why, to a file that can be imported again')
     .option('--dry-run', 'send nothing, and tell what would be created')
@@ -92,7 +92,7 @@ const mostUnconfirmed = 5
 
 async function importContacts(path: string, flags: Flags, terminal: Terminal): Promise<void> {
   const { state, dryRun = false, failed: failedPath } = flags
-  const file = readContacts(await readBytes(path), readPairs('--map', flags.map))
+  const file = readContacts(await readBytes(path), flags.map)
   // Before the rows are sent whose failures it is for.
   if (failedPath !== undefined) await access(`${dirname(failedPath)}/`, constants.W_OK)
   const counts = { created: 0, existed: 0, repeated: 0, failed: 0, unconfirmed: 0 }
