@@ -18,6 +18,8 @@ const carried = {
       'commander',
       'csv-parse',
       'csv-stringify',
+      'fast-string-width',
+      'fast-string-truncated-width',
       'yocto-spinner',
       'yoctocolors',
       'open',

@@ -40,12 +40,13 @@ export class CommandError extends SupportWorkspaceError {
   static override readonly kind: string = 'CommandError'
 
   readonly exitCode: ExitCode
+  /** The command to run next, as `commandOf` returns it. */
+  readonly next: readonly string[] | undefined
 
-  /** @param next the command to run next, as `commandOf` returns it */
   constructor(exitCode: ExitCode, message: string, hint: string, next?: readonly string[]) {
     super(message, { hint, remedy: remedies[exitCode] ?? 'fix' })
     this.exitCode = exitCode
-    if (next !== undefined) suggest(this, next)
+    this.next = next
   }
 }
 
@@ -63,13 +64,6 @@ export function interrupted(): CommandError {
   )
 }
 
-const nextCommands = new WeakMap<object, readonly string[]>()
-
-/** Remembers the command that a person or a program should run after an error. */
-export function suggest(error: object, next: readonly string[]): void {
-  if (!nextCommands.has(error)) nextCommands.set(error, next)
-}
-
 /** A failed command, as `--json` reports it in the last line of stderr. */
 export interface Failure extends Readonly<Record<string, unknown>> {
   readonly message: string
@@ -79,10 +73,11 @@ export interface Failure extends Readonly<Record<string, unknown>> {
 
 /** Describes what a command has thrown. No token or secret is in it. */
 export function describeFailure(thrown: unknown, args: readonly string[]): Failure {
-  const error = explain(thrown instanceof Error ? thrown : new Error(String(thrown)))
+  const error: Error & { next?: Failure['next'] } = explain(
+    thrown instanceof Error ? thrown : new Error(String(thrown)),
+  )
   const exitCode = codeOf(error)
-  const next = nextCommands.get(error) ?? (exitCode === 75 ? commandOf(...args) : null)
-  const { name, message } = error
+  const { name, message, next = exitCode === 75 ? commandOf(...args) : null } = error
   const json = isSupportWorkspaceError(error) ? error.toJSON() : { name, message: redact(message) }
   return { ...json, message: String(json.message), exitCode, next }
 }

@@ -77,7 +77,7 @@ export class ExportFiles implements Sink {
       if (saved === undefined) await files.save(files.start)
       return files
     } catch (thrown) {
-      await files.close()
+      await files[Symbol.asyncDispose]()
       throw thrown
     }
   }
@@ -131,7 +131,7 @@ export class ExportFiles implements Sink {
     await replaceFile(this.#checkpoint, `${JSON.stringify(saved)}\n`, this.#platform)
   }
 
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     for (const { handle } of this.#files) await handle.close()
   }
 }

@@ -101,7 +101,7 @@ async function runExport(job: Job, session: Session, terminal: Terminal): Promis
   const extension = extname(out)
   const stem = out.slice(0, out.length - extension.length)
   const paths = [out, ...(columns === undefined ? [] : parts.map((part) => `${stem}.${part}${extension}`))]
-  const files = await ExportFiles.open(paths, options, io.platform)
+  await using files = await ExportFiles.open(paths, options, io.platform)
   try {
     if (files.start.done)
       return terminal.note(
@@ -113,8 +113,6 @@ async function runExport(job: Job, session: Session, terminal: Terminal): Promis
   } catch (thrown) {
     if (io.signal.aborted) terminal.note(`${checkpointOf(paths)} has how far it came.`)
     throw thrown
-  } finally {
-    await files.close()
   }
 }
 

@@ -31,17 +31,20 @@ export function addIdentity(program: Command, terminal: Terminal): void {
   program
     .command('logins')
     .description('list the stored logins, without their tokens')
-    .action(() => withLogins(terminal, (logins) => listLogins(logins, terminal)))
+    .action(() => listLogins(terminal))
   program
     .command('use')
     .description('make a login the current one')
     .argument('<name>', 'name of the login')
-    .action((name: string) => withLogins(terminal, (logins) => logins.use(name)))
+    .action(async (name: string) => {
+      using logins = await Logins.open(terminal)
+      await logins.use(name)
+    })
   program
     .command('logout')
     .description('remove a stored login and its token')
     .addOption(profileOption)
-    .action((flags: SessionFlags) => withLogins(terminal, (logins) => logout(logins, flags, terminal)))
+    .action((flags: SessionFlags) => logout(flags, terminal))
 }
 
 /** Shows whose token it is, and where it is kept. */
@@ -86,16 +89,8 @@ export function nameOf({ name, id }: Connection['organization']): string {
   return name === undefined ? id : `${name.replace(/\s+/g, ' ')} (${id})`
 }
 
-async function withLogins(terminal: Terminal, use: (logins: Logins) => Promise<void>): Promise<void> {
-  const logins = await Logins.open(terminal)
-  try {
-    await use(logins)
-  } finally {
-    logins.close()
-  }
-}
-
-async function listLogins(store: Logins, terminal: Terminal): Promise<void> {
+async function listLogins(terminal: Terminal): Promise<void> {
+  using store = await Logins.open(terminal)
   const { logins } = await store.read()
   for (const login of logins) {
     const { name, baseUrl, connection } = login
@@ -113,7 +108,8 @@ async function listLogins(store: Logins, terminal: Terminal): Promise<void> {
   if (logins.length === 0) terminal.note('There are no logins.')
 }
 
-async function logout(store: Logins, { profile }: SessionFlags, terminal: Terminal): Promise<void> {
+async function logout({ profile }: SessionFlags, terminal: Terminal): Promise<void> {
+  using store = await Logins.open(terminal)
   const { logins } = await store.read()
   const name = givenName(terminal.io, profile)
   const login = name === undefined ? logins[0] : findLogin(logins, name)

@@ -61,33 +61,29 @@ async function login(flags: Flags, terminal: Terminal): Promise<void> {
   const name = givenName(io, flags.profile)
   const scope = flags.withToken ? [] : requestedScopes(flags)
   // Before the consent, which would be lost if the token could not be stored.
-  const logins = await Logins.open(terminal)
-  try {
-    const { logins: known, apps } = await logins.read()
-    const before = known.find((each) => each.name === name)?.connection.organization
-    if (before !== undefined && !flags.replace) {
-      terminal.say(`The login "${name}" belongs to ${before.name ?? before.id}. Choose that organization.`)
-    }
-    const app = flags.withToken ? undefined : findApp(flags, baseUrl, apps[baseUrl])
-    const keep = async (token: AccessToken | string): Promise<Login> => {
-      // Asks the service whose token it is, before anything is written.
-      const identity = await new ConnectionStore({ baseUrl, client: { maxRetries: jobOptions.maxRetries } }).save(token)
-      checkOrganization(identity, flags.expectOrganization)
-      return logins.save(token, identity, { baseUrl, name, replace: flags.replace, ...(app && { app }) })
-    }
-    const { connection, name: chosen } =
-      app === undefined
-        ? await keep(await readToken(terminal))
-        : await receive(await createApp(app, baseUrl, terminal), scope, flags, keep, terminal)
-    if (io.env.SUPPORT_WORKSPACE_TOKEN) {
-      terminal.note('SUPPORT_WORKSPACE_TOKEN is set. Commands use that token, and not this login.')
-    }
-    const missing = scope.filter((each) => connection.scopes?.includes(each) === false)
-    if (missing.length > 0) terminal.note(`Not granted: ${missing.join(', ')}.`, { missing })
-    await showIdentity(terminal, connection, { source: 'login', profile: chosen, storedIn: logins.file, baseUrl })
-  } finally {
-    logins.close()
+  using logins = await Logins.open(terminal)
+  const { logins: known, apps } = await logins.read()
+  const before = known.find((each) => each.name === name)?.connection.organization
+  if (before !== undefined && !flags.replace) {
+    terminal.say(`The login "${name}" belongs to ${before.name ?? before.id}. Choose that organization.`)
   }
+  const app = flags.withToken ? undefined : findApp(flags, baseUrl, apps[baseUrl])
+  const keep = async (token: AccessToken | string): Promise<Login> => {
+    // Asks the service whose token it is, before anything is written.
+    const identity = await new ConnectionStore({ baseUrl, client: { maxRetries: jobOptions.maxRetries } }).save(token)
+    checkOrganization(identity, flags.expectOrganization)
+    return logins.save(token, identity, { baseUrl, name, replace: flags.replace, app })
+  }
+  const { connection, name: chosen } =
+    app === undefined
+      ? await keep(await readToken(terminal))
+      : await receive(await createApp(app, baseUrl, terminal), scope, flags, keep, terminal)
+  if (io.env.SUPPORT_WORKSPACE_TOKEN) {
+    terminal.note('SUPPORT_WORKSPACE_TOKEN is set. Commands use that token, and not this login.')
+  }
+  const missing = scope.filter((each) => connection.scopes?.includes(each) === false)
+  if (missing.length > 0) terminal.note(`Not granted: ${missing.join(', ')}.`, { missing })
+  await showIdentity(terminal, connection, { source: 'login', profile: chosen, storedIn: logins.file, baseUrl })
 }
 
 function requestedScopes({ for: operations, scope, actor }: Flags): string[] {

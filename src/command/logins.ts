@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { ChangeableOptions } from '../index.ts'
 import { type AccessToken, type Connection, ConnectionStore } from '../oauth/index.ts'
-import { isObject, parseObject } from '../shared/json.ts'
 import { type SqliteStorage, sqliteStorage } from '../storage/index.ts'
 import { CommandError, commandOf, usage } from './errors.ts'
 import { dataFolder, makePrivate, requireSqlite } from './private-files.ts'
@@ -37,13 +36,13 @@ interface Register {
 const registerKey = 'command:logins'
 
 /** How to save a token. */
-export interface SaveOptions {
+interface SaveOptions {
   readonly baseUrl: string
   /** The name that was asked for. */
   readonly name: string | undefined
   /** Whether the name can be taken from another organization. */
   readonly replace: boolean | undefined
-  readonly app?: KnownApp
+  readonly app: KnownApp | undefined
 }
 
 /**
@@ -83,12 +82,12 @@ export class Logins {
     return existsSync(fileOf(terminal.io)) ? Logins.open(terminal) : undefined
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     this.#storage.close()
   }
 
   async read(): Promise<Register> {
-    return parseRegister(await this.#storage.get(registerKey))
+    return parse(await this.#storage.get(registerKey))
   }
 
   /** Returns the store with the tokens of a service. A token that is found revoked is dropped. */
@@ -162,18 +161,14 @@ export class Logins {
   async #change(decide: (register: Register) => Register): Promise<Register> {
     for (;;) {
       const before = (await this.#storage.get(registerKey)) ?? null
-      const register = decide(parseRegister(before))
+      const register = decide(parse(before))
       if (await this.#storage.compareAndSet(registerKey, before, JSON.stringify(register))) return register
     }
   }
 }
 
-/** Checks the file, because another program might have written to it. */
-function parseRegister(text: string | null | undefined): Register {
-  if (text === null || text === undefined) return { logins: [], apps: {} }
-  const { logins, apps } = parseObject(text) ?? {}
-  if (Array.isArray(logins) && isObject(apps)) return { logins, apps: apps as Register['apps'] }
-  throw new CommandError(70, 'The list of logins is damaged.', 'Remove the file of the logins, and log in again.')
+function parse(register: string | null | undefined): Register {
+  return register ? JSON.parse(register) : { logins: [], apps: {} }
 }
 
 function fileOf(io: Io): string {

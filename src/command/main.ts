@@ -75,19 +75,16 @@ function createProgram(terminal: Terminal, writeOut: (help: string) => void): Co
       writeErr: () => {},
       outputError: () => {},
     })
-  for (const add of [
-    addLogin,
-    addIdentity,
-    addCalls,
-    addExport,
-    addImport,
-    addDoctor,
-    addProbe,
-    addSandbox,
-    addFaultTest,
-    addCommands,
-  ])
-    add(program, terminal)
+  addLogin(program, terminal)
+  addIdentity(program, terminal)
+  addCalls(program, terminal)
+  addExport(program, terminal)
+  addImport(program, terminal)
+  addDoctor(program, terminal)
+  addProbe(program, terminal)
+  addSandbox(program, terminal)
+  addFaultTest(program, terminal)
+  addCommands(program, terminal)
   for (const { command } of leavesOf(program)) command.option('--json', 'print JSON lines, and errors as JSON')
   return program
 }

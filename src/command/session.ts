@@ -8,7 +8,7 @@ import {
   SupportWorkspace,
 } from '../index.ts'
 import { parseBaseUrl } from '../shared/credentials.ts'
-import { CommandError, commandOf, suggest } from './errors.ts'
+import { CommandError, commandOf } from './errors.ts'
 import { type Identity, identityOf } from './identity.ts'
 import { findLogin, givenName, type Login, Logins } from './logins.ts'
 import type { Io, Terminal } from './terminal.ts'
@@ -71,26 +71,22 @@ export async function withSession<Result>(
       readToken: async () => token,
     })
   }
-  const logins = await Logins.openExisting(terminal)
+  using logins = await Logins.openExisting(terminal)
+  const url = io.env.SUPPORT_WORKSPACE_URL ? serviceUrl(io) : undefined
+  const name = givenName(io, profile)
+  const login = logins && chooseLogin((await logins.read()).logins, name, url)
+  if (logins === undefined || login === undefined) throw new NotLoggedInError(url)
+  const { baseUrl, connection } = login
   try {
-    const url = io.env.SUPPORT_WORKSPACE_URL ? serviceUrl(io) : undefined
-    const name = givenName(io, profile)
-    const login = logins && chooseLogin((await logins.read()).logins, name, url)
-    if (logins === undefined || login === undefined) throw new NotLoggedInError(url)
-    const { baseUrl, connection } = login
-    try {
-      return await use({
-        origin: { source: 'login', profile: login.name, storedIn: logins.file, baseUrl },
-        workspace: await logins.storeOf(baseUrl, client).workspace(connection.key),
-        identify: async () => connection,
-        readToken: () => logins.tokenOf(login),
-      })
-    } catch (thrown) {
-      suggestLogin(thrown, login)
-      throw thrown
-    }
-  } finally {
-    logins?.close()
+    return await use({
+      origin: { source: 'login', profile: login.name, storedIn: logins.file, baseUrl },
+      workspace: await logins.storeOf(baseUrl, client).workspace(connection.key),
+      identify: async () => connection,
+      readToken: () => logins.tokenOf(login),
+    })
+  } catch (thrown) {
+    suggestLogin(thrown, login)
+    throw thrown
   }
 }
 
@@ -117,7 +113,7 @@ export class NotLoggedInError extends CommandError {
   }
 }
 
-/** Suggests a new login after an error, with the scopes of the last login and the scopes that were missing. */
+/** Adds a new login to an error as the next command, with the scopes of the last login and the scopes that were missing. */
 function suggestLogin(thrown: unknown, { name, baseUrl, connection }: Login): void {
   if (!isSupportWorkspaceError(thrown)) return
   const needsSelf = thrown instanceof ActorSelfRequiredError
@@ -127,5 +123,6 @@ function suggestLogin(thrown: unknown, { name, baseUrl, connection }: Login): vo
   const scopes = [...new Set([...(connection.scopes ?? []), ...missing])]
   const actor = needsSelf ? 'self' : connection.actor
   const where = baseUrl === defaultUrl ? [] : ['--base-url', baseUrl]
-  suggest(thrown, commandOf('login', '--profile', name, ...where, '--actor', actor, '--scope', scopes.join(',')))
+  const next = commandOf('login', '--profile', name, ...where, '--actor', actor, '--scope', scopes.join(','))
+  Object.assign(thrown, { next })
 }

@@ -26,11 +26,8 @@ export interface Io {
  * the service, and could otherwise change what a terminal shows.
  */
 export function printable(text: string): string {
-  return text.replace(/(?!\n)[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
-    [...Array(character.length).keys()]
-      .map((index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`)
-      .join(''),
-  )
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return text.replace(/(?!\n)[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => character.replace(/[\s\S]/g, escaped))
 }
 
 /** Where a command reads and writes: data to stdout, and everything else to stderr. */
