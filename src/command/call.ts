@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander'
 import type { ListOptions, Method, Operation, OperationInput, Page, SupportWorkspace } from '../index.ts'
-import { collectPairs } from './commands.ts'
 import { CommandError, usage } from './errors.ts'
-import { count, createFormatter, type Format, type FormatFlags, noteUnseen, withFormatOptions } from './format.ts'
+import { createFormatter, noteUnseen } from './format.ts'
 import { describeIdentity } from './identity.ts'
 import { findOperation, operationList, pathOf } from './operations.ts'
+import { collectPairs, count, type Format, type FormatFlags, profileOption, withFormatOptions } from './options.ts'
 import { readBytes } from './private-files.ts'
-import { profileOption, type Session, type SessionFlags, withSession } from './session.ts'
+import { type Session, type SessionFlags, withSession } from './session.ts'
 import type { Terminal } from './terminal.ts'
 
 type Pairs = Readonly<Record<string, string>>
@@ -30,8 +30,7 @@ interface CallFlags extends SessionFlags {
 
 /** Adds `list`, `get`, `call` and `api`. */
 export function addCalls(program: Command, terminal: Terminal): void {
-  const list = program
-    .command('list')
+  withFormatOptions(program.command('list'), ['table', 'ndjson', 'json', 'csv'])
     .description('list items, by default 100 of them unless in a terminal')
     .addOption(profileOption)
     .argument('<kind>', 'conversations, messages, notes, contacts, members, tasks or segments')
@@ -47,7 +46,6 @@ export function addCalls(program: Command, terminal: Terminal): void {
       const input = { path: pathOf(operation, ids), query }
       return withSession(terminal, flags, (session) => listItems(session, operation, input, kind, flags, terminal))
     })
-  withFormatOptions(list, ['table', 'ndjson', 'json', 'csv'])
   program
     .command('get')
     .description('get one item')
@@ -115,12 +113,8 @@ async function listItems(
   const format = createFormatter(flags.format ?? usual, kind, flags)
   let left = most
   let isFirst = true
-  for await (const { data, after } of listPages(
-    workspace,
-    operation,
-    { path, query: { ...query, limit } },
-    { signal },
-  )) {
+  const input = { path, query: { ...query, limit } }
+  for await (const { data, after } of listPages(workspace, operation, input, { signal })) {
     await terminal.print(format(data.slice(0, left)))
     if (isFirst && data.length > 0) noteUnseen(flags, data, terminal)
     isFirst = false
@@ -167,20 +161,15 @@ async function call(operation: Operation, path: Pairs, flags: CallFlags, termina
   await withSession(terminal, flags, async (session) => {
     const { workspace } = session
     if (method !== 'GET') await tellWho(session, terminal)
-    const { signal } = terminal.io
-    const calling =
-      operation.id === 'api'
-        ? workspace.request(method, operation.path, input, { signal })
-        : workspace.call<Operation>(bare(operation), input, { signal })
+    const { signal, stdout } = terminal.io
+    const calling = workspace.call<Operation>(bare(operation), input, { signal })
     const result: unknown = await calling.catch((thrown: unknown) => {
       if (method === 'GET' || !signal.aborted) throw thrown
       throw new CommandError(65, 'Interrupted. The write may have been applied.', 'Check before you repeat it.')
     })
     if (result === undefined) return
-    await terminal.print(
-      `${JSON.stringify(result, null, terminal.io.stdout.isTTY && !terminal.json ? 2 : undefined)}\n`,
-      method === 'GET' ? undefined : 'The write was applied',
-    )
+    const text = JSON.stringify(result, null, stdout.isTTY && !terminal.json ? 2 : undefined)
+    await terminal.print(`${text}\n`, method === 'GET' ? undefined : 'The write was applied')
   })
 }
 

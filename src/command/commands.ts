@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { version } from '../shared/version.ts'
-import { exitCodes, programName, usage } from './errors.ts'
+import { exitCodes, programName } from './errors.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Adds `commands`, which lists the tree of commands for programs. */
@@ -47,21 +47,5 @@ function describe({ name, command }: Leaf) {
       ...(argChoices !== undefined && { choices: argChoices }),
       ...(defaultValue !== undefined && typeof defaultValue !== 'object' && { default: defaultValue as unknown }),
     })),
-  }
-}
-
-/** Collects the values of an option that can be repeated. */
-export function collect(value: string, before: readonly string[]): string[] {
-  return [...before, value]
-}
-
-/** Returns a function that collects the `name=value` pairs of an option, each name once. */
-export function collectPairs<Value = string>(flag: string, parse = (text: string) => text as Value) {
-  return (pair: string, before: Readonly<Record<string, Value>>): Record<string, Value> => {
-    const at = pair.indexOf('=')
-    const name = pair.slice(0, at)
-    if (at < 1) throw usage(`${flag} takes name=value.`, 'Put an = between them.')
-    if (Object.hasOwn(before, name)) throw usage(`${flag} has ${name} twice.`, 'Pass it once.')
-    return { ...before, [name]: parse(pair.slice(at + 1)) }
   }
 }

@@ -4,10 +4,10 @@ import type { Me } from '../index.ts'
 import { scopesFor } from '../oauth/index.ts'
 import { innermost, redact } from '../shared/errors/redact.ts'
 import { CommandError, describeFailure } from './errors.ts'
-import { listOf } from './format.ts'
 import { describeIdentity, identityOf, placeOf } from './identity.ts'
 import { type BuiltIn, findOperation } from './operations.ts'
-import { NotLoggedInError, profileOption, type Session, type SessionFlags, serviceUrl, withSession } from './session.ts'
+import { listOf, profileOption } from './options.ts'
+import { NotLoggedInError, type Session, type SessionFlags, serviceUrl, withSession } from './session.ts'
 import type { Io, Terminal } from './terminal.ts'
 
 /** The result of a check. `inconclusive` means that the check itself could not run. */
@@ -103,16 +103,17 @@ export function addDoctor(program: Command, terminal: Terminal): void {
     .action(async (flags: SessionFlags & { for?: string }) => {
       const { io } = terminal
       const operations = listOf(flags.for ?? '').map(findOperation)
-      const urlOf = (session?: Session) => new URL(session?.origin.baseUrl ?? serviceUrl(io))
-      let hasStarted = false
+      let session: Session | undefined
+      const diagnoseWith = (url: string, problem?: unknown) =>
+        diagnose({ io, url: new URL(url), session, problem, operations }, terminal)
       try {
-        await withSession(terminal, flags, (session) => {
-          hasStarted = true
-          return diagnose({ io, url: urlOf(session), session, problem: undefined, operations }, terminal)
+        await withSession(terminal, flags, (found) => {
+          session = found
+          return diagnoseWith(found.origin.baseUrl)
         })
       } catch (thrown) {
-        if (hasStarted) throw thrown
-        await diagnose({ io, url: urlOf(), session: undefined, problem: thrown, operations }, terminal)
+        if (session !== undefined) throw thrown
+        await diagnoseWith(serviceUrl(io), thrown)
       }
     })
 }

@@ -13,19 +13,10 @@ import {
 import { listPages } from './call.ts'
 import { CommandError, usage } from './errors.ts'
 import { checkpointOf, ExportFiles, type Sink } from './export-files.ts'
-import {
-  count,
-  type FormatFlags,
-  knownFields,
-  namesOf,
-  noteUnseen,
-  pick,
-  toCsv,
-  valueAt,
-  withFormatOptions,
-} from './format.ts'
+import { knownFields, noteUnseen, pick, toCsv, valueAt } from './format.ts'
 import { type BuiltIn, findOperation } from './operations.ts'
-import { profileOption, type Session, type SessionFlags, withSession } from './session.ts'
+import { count, type FormatFlags, namesOf, profileOption, withFormatOptions } from './options.ts'
+import { type Session, type SessionFlags, withSession } from './session.ts'
 import type { Terminal } from './terminal.ts'
 
 interface Flags extends SessionFlags, FormatFlags {
@@ -40,8 +31,7 @@ type Row = Readonly<Record<string, unknown>>
 
 /** Adds `export`, which a kill at any moment only delays. */
 export function addExport(program: Command, terminal: Terminal): void {
-  const command = program
-    .command('export')
+  withFormatOptions(program.command('export'), ['ndjson', 'csv'])
     .description('write every item to a file; run the same command again to go on after an interruption')
     .addOption(profileOption)
     .argument('<kind>', 'conversations, contacts, members, tasks or segments')
@@ -54,7 +44,6 @@ export function addExport(program: Command, terminal: Terminal): void {
       const client = { ...jobOptions, rateLimiter: new AdaptiveRateLimiter() }
       return withSession(terminal, flags, (session) => runExport(job, session, terminal), client)
     })
-  withFormatOptions(command, ['ndjson', 'csv'])
 }
 
 /** A checked export. */

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { sweepProgram } from '../sweep/index.ts'
-import { collect } from './commands.ts'
 import { CommandError } from './errors.ts'
-import { count } from './format.ts'
+import { collect, count } from './options.ts'
 import type { Terminal } from './terminal.ts'
 
 interface Flags {

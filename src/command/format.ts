@@ -1,49 +1,14 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
 import { stringify } from 'csv-stringify/sync'
 import widthOf from 'fast-string-width'
 import { isObject } from '../shared/json.ts'
+import { type Format, type FormatFlags, listOf } from './options.ts'
 import { printable, type Terminal } from './terminal.ts'
-
-/** How rows are written. */
-export interface FormatFlags {
-  readonly format?: Format
-  readonly fields?: readonly string[]
-  readonly raw?: boolean
-}
-
-export type Format = 'table' | 'ndjson' | 'json' | 'csv'
-
-/** Adds the options that say how rows are written. */
-export function withFormatOptions(command: Command, formats: readonly Format[]): Command {
-  return command
-    .addOption(new Option('--format <format>', 'how to print the items').choices(formats))
-    .option('--fields <fields>', 'only these fields, such as id,status,user.email', namesOf)
-    .option('--raw', 'CSV: do not put a quote before texts that a spreadsheet would take for a formula')
-}
-
-/** Reads a list of names, separated by commas. */
-export function listOf(text: string): string[] {
-  return text.split(/[\s,]+/).filter((part) => part !== '')
-}
-
-/** Reads a list of at least one name. */
-export function namesOf(text: string): string[] {
-  const names = listOf(text)
-  if (names.length > 0) return names
-  throw new InvalidArgumentError('Name at least one.')
-}
 
 /** Notes the fields that no item of the first page has, because one may be misspelled. */
 export function noteUnseen({ fields = [] }: FormatFlags, items: readonly unknown[], terminal: Terminal): void {
   for (const field of fields.filter((each) => items.every((item) => valueAt(item, each) === undefined))) {
     terminal.note(`No item of the first page has the field ${field}.`, { field })
   }
-}
-
-/** Reads an integer of at least 1. */
-export function count(text: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('Pass an integer of at least 1.')
 }
 
 /** The fields of a kind in tables and CSV. The documents do not name the fields of tasks and segments. */

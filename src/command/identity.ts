@@ -3,7 +3,8 @@ import type { Me } from '../index.ts'
 import type { Connection } from '../oauth/index.ts'
 import { usage } from './errors.ts'
 import { findLogin, givenName, Logins } from './logins.ts'
-import { type Origin, profileOption, type Session, type SessionFlags, withSession } from './session.ts'
+import { profileOption } from './options.ts'
+import { type Origin, type Session, type SessionFlags, withSession } from './session.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Whose token it is, as `/me` and a stored login say it. */

@@ -15,11 +15,11 @@ import {
 import { UnconfirmedWriteError, type WriteCheck, WriteJournal } from '../journal/index.ts'
 import { type SqliteStorage, sqliteStorage } from '../storage/index.ts'
 import { tellWho } from './call.ts'
-import { collectPairs } from './commands.ts'
 import { type ContactRow, type FailedRow, readContacts } from './contact-file.ts'
 import { CommandError, commandOf } from './errors.ts'
+import { collectPairs, profileOption } from './options.ts'
 import { makePrivate, readBytes, requireSqlite } from './private-files.ts'
-import { profileOption, type Session, type SessionFlags, serviceUrl, withSession } from './session.ts'
+import { type Session, type SessionFlags, serviceUrl, withSession } from './session.ts'
 import type { Terminal } from './terminal.ts'
 
 interface Flags extends SessionFlags {

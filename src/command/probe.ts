@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { announceProbe, describeEvidence, mergeEvidence, overlayOf, parseEvidence, probe } from '../probe/index.ts'
 import { CommandError } from './errors.ts'
+import { profileOption } from './options.ts'
 import { readBytes, replaceFile } from './private-files.ts'
-import { profileOption, type SessionFlags, withSession } from './session.ts'
+import { type SessionFlags, withSession } from './session.ts'
 import type { Terminal } from './terminal.ts'
 
 interface ProbeFlags extends SessionFlags {

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
 import type { FaultRule, RecordedRequest, Sandbox, SandboxOptions } from '../sandbox/index.ts'
-import { collect } from './commands.ts'
 import { usage } from './errors.ts'
+import { collect } from './options.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The options as the parser returns them. */
@@ -16,6 +16,7 @@ interface Flags extends Omit<SandboxOptions, 'allowedHosts' | 'tokens' | 'app' |
   readonly fault: string[]
   readonly cors?: boolean
   readonly log?: boolean
+  readonly json?: boolean
 }
 
 const faultHelp = `
@@ -71,6 +72,7 @@ async function serve(flags: Flags, terminal: Terminal): Promise<void> {
     redirectUri,
     fault,
     log,
+    json: _,
     ...rest
   } = flags
   // Its web server is loaded for this command alone.
@@ -80,22 +82,19 @@ async function serve(flags: Flags, terminal: Terminal): Promise<void> {
   const options = {
     ...rest,
     allowedHosts: allowedHost,
-    tokens: { ...(self !== undefined && { self }), ...(app !== undefined && { app }) },
-    app: { ...(clientId !== undefined && { clientId }), ...(clientSecret !== undefined && { clientSecret }) },
+    tokens: { self, app },
+    app: { clientId, clientSecret },
     ...(log && { onRequest: (request: RecordedRequest) => void terminal.print(logLine(request)).catch(() => {}) }),
   } as SandboxOptions
-  let sandbox: Sandbox | undefined
   try {
-    sandbox = await startSandbox(options)
+    await using sandbox = await startSandbox(options)
     for (const uri of redirectUri) sandbox.registerRedirectUri(uri)
     for (const rule of faults) sandbox.faults.add(rule)
     const tokens = { self: self ?? sandbox.issueToken({ actor: 'self' }), app: app ?? sandbox.issueToken() }
-    await terminal.print(welcome(sandbox, tokens))
+    await terminal.show({ url: sandbox.url, app: sandbox.app, tokens }, welcome(sandbox, tokens))
     if (!signal.aborted) await once(signal, 'abort')
   } catch (thrown) {
     throw thrown instanceof TypeError ? asFlag(thrown) : thrown
-  } finally {
-    await sandbox?.close()
   }
 }
 
@@ -151,6 +150,5 @@ Open the console in a browser, or try:
 
   curl -H 'Authorization: Bearer ${tokens.app}' '${url}/api/oauth/v1/conversations?limit=2'
 
-Press Ctrl+C to stop.
-`
+Press Ctrl+C to stop.`
 }

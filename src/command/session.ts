@@ -1,4 +1,3 @@
-import { Option } from 'commander'
 import { operations } from '../client/index.ts'
 import {
   ActorSelfRequiredError,
@@ -39,12 +38,6 @@ export interface Session {
 export interface SessionFlags {
   readonly profile?: string
 }
-
-/** The option of every command that needs a token. */
-export const profileOption = new Option(
-  '--profile <name>',
-  'name of the login (default: $SUPPORT_WORKSPACE_PROFILE, or the current login)',
-)
 
 /** Returns the base URL of the service that an option or the environment names, as it is stored and compared. */
 export function serviceUrl({ env }: Io, option?: string): string {
