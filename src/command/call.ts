@@ -67,13 +67,9 @@ export function addCalls(program: Command, terminal: Terminal): void {
     .action((method: string, path: string, flags: CallFlags) => {
       if (/^([a-z][a-z\d+.-]*:|\/\/)/i.test(path))
         throw usage('The path is a whole address.', 'Pass what follows the host.')
-      const operation = {
-        id: 'api',
-        method: method.toUpperCase() as Method,
-        path: `/${path.replace(/^\//, '')}`,
-        envelope: 'any',
-      }
-      return call(operation as Operation, {}, flags, terminal)
+      const verb = method.toUpperCase() as Method
+      const target: Operation['path'] = `/${path.replace(/^\//, '')}`
+      return call({ id: `${verb} ${target}`, method: verb, path: target, envelope: 'any' }, {}, flags, terminal)
     })
 }
 
@@ -157,7 +153,7 @@ async function call(operation: Operation, path: Pairs, flags: CallFlags, termina
     return terminal.print(`${JSON.stringify({ method, path: url, query: input.query, body })}\n`)
   }
   if (method === 'DELETE')
-    await terminal.confirm(`Delete with ${operation.id} ${Object.values(path).join(' ')}?`, flags.yes)
+    await terminal.confirm(`Delete with ${[operation.id, ...Object.values(path)].join(' ')}?`, flags.yes)
   await withSession(terminal, flags, async (session) => {
     const { workspace } = session
     if (method !== 'GET') await tellWho(session, terminal)
