@@ -92,7 +92,7 @@ export function nameOf({ name, id }: Connection['organization']): string {
 
 async function listLogins(terminal: Terminal): Promise<void> {
   using store = await Logins.open(terminal)
-  const { logins } = await store.read()
+  const logins = await store.list()
   for (const login of logins) {
     const { name, baseUrl, connection } = login
     const { organization, actor, user, scopes, connectedAt } = connection
@@ -111,7 +111,7 @@ async function listLogins(terminal: Terminal): Promise<void> {
 
 async function logout({ profile }: SessionFlags, terminal: Terminal): Promise<void> {
   using store = await Logins.open(terminal)
-  const { logins } = await store.read()
+  const logins = await store.list()
   const name = givenName(terminal.io, profile)
   const login = name === undefined ? logins[0] : findLogin(logins, name)
   if (login === undefined) return terminal.note('There is no login.')

@@ -62,12 +62,11 @@ async function login(flags: Flags, terminal: Terminal): Promise<void> {
   const scope = flags.withToken ? [] : requestedScopes(flags)
   // Before the consent, which would be lost if the token could not be stored.
   using logins = await Logins.open(terminal)
-  const { logins: known, apps } = await logins.read()
-  const before = known.find((each) => each.name === name)?.connection.organization
+  const before = (await logins.list()).find((each) => each.name === name)?.connection.organization
   if (before !== undefined && !flags.replace) {
     terminal.say(`The login "${name}" belongs to ${before.name ?? before.id}. Choose that organization.`)
   }
-  const app = flags.withToken ? undefined : findApp(flags, baseUrl, apps[baseUrl])
+  const app = flags.withToken ? undefined : findApp(flags, baseUrl, await logins.appOf(baseUrl))
   const keep = async (token: AccessToken | string): Promise<Login> => {
     // Asks the service whose token it is, before anything is written.
     const identity = await new ConnectionStore({ baseUrl, client: { maxRetries: jobOptions.maxRetries } }).save(token)

@@ -24,16 +24,8 @@ export interface KnownApp {
   readonly redirectUri: string
 }
 
-/** The names of the logins, beside their tokens. */
-interface Register {
-  /** The first one is the current one. */
-  readonly logins: readonly Login[]
-  /** By the base URL of their service. */
-  readonly apps: Readonly<Record<string, KnownApp>>
-}
-
-/** The key of the register in the storage, which also has the connections. */
-const registerKey = 'command:logins'
+/** The key of the list of logins in the storage, which also has the connections. */
+const listKey = 'command:logins'
 
 /** How to save a token. */
 interface SaveOptions {
@@ -47,7 +39,7 @@ interface SaveOptions {
 
 /**
  * The logins of the user of this machine, in one SQLite file. The tokens are in connection stores, one for each
- * service, and the register has their names. Two processes can log in and out at the same time.
+ * service, and a list has their names. Two processes can log in and out at the same time.
  */
 export class Logins {
   readonly file: string
@@ -73,7 +65,7 @@ export class Logins {
       terminal.note(`Who opened it before can still read it, and later tokens too: remove ${file}* and log in again.`)
     const logins = new Logins(file)
     // Creates the file before the consent, so that a problem with the file is found first.
-    await logins.read()
+    await logins.list()
     return logins
   }
 
@@ -86,8 +78,14 @@ export class Logins {
     this.#storage.close()
   }
 
-  async read(): Promise<Register> {
-    return parse(await this.#storage.get(registerKey))
+  /** Returns the logins. The first one is the current one. */
+  async list(): Promise<readonly Login[]> {
+    return JSON.parse((await this.#storage.get(listKey)) ?? '[]')
+  }
+
+  /** Returns the app of the last login to a service. */
+  async appOf(baseUrl: string): Promise<KnownApp | undefined> {
+    return JSON.parse((await this.#storage.get(appKey(baseUrl))) ?? 'null') ?? undefined
   }
 
   /** Returns the store with the tokens of a service. A token that is found revoked is dropped. */
@@ -103,37 +101,36 @@ export class Logins {
    */
   async save(token: AccessToken | string, identity: Connection, options: SaveOptions): Promise<Login> {
     const store = this.storeOf(options.baseUrl)
-    const { name, before } = chooseName(await this.read(), identity, options)
+    const { name, before } = chooseName(await this.list(), identity, options)
     const login: Login = { name, baseUrl: options.baseUrl, connection: await store.save(token) }
-    const register = await this.#change(({ logins, apps }) => ({
+    const logins = await this.#change((before) => [
+      login,
       // Other names of the same connection have the new token as well.
-      logins: [
-        login,
-        ...without(name, logins).map((each) => (isSame(each, login) ? { ...login, name: each.name } : each)),
-      ],
-      apps: options.app ? { ...apps, [options.baseUrl]: options.app } : apps,
-    }))
-    if (before !== undefined) await this.#forget(before, register)
+      ...without(name, before).map((each) => (isSame(each, login) ? { ...login, name: each.name } : each)),
+    ])
+    if (options.app !== undefined) {
+      const key = appKey(login.baseUrl)
+      // If another login has changed it meanwhile, either app is the last one.
+      await this.#storage.compareAndSet(key, (await this.#storage.get(key)) ?? null, JSON.stringify(options.app))
+    }
+    if (before !== undefined) await this.#forget(before, logins)
     return login
   }
 
   /** Makes a login the current one. */
   async use(name: string): Promise<void> {
-    await this.#change(({ logins, apps }) => ({
-      logins: [findLogin(logins, name), ...without(name, logins)],
-      apps,
-    }))
+    await this.#change((logins) => [findLogin(logins, name), ...without(name, logins)])
   }
 
   /** Removes a login and its token, unless a newer one has taken its place. */
   async remove(seen: Login): Promise<void> {
-    const register = await this.#change(({ logins, apps }) => {
+    const left = await this.#change((logins) => {
       if (!isDeepStrictEqual(findLogin(logins, seen.name), seen)) {
         throw new CommandError(75, `There is a newer login "${seen.name}".`, 'Log out again to remove that one.')
       }
-      return { logins: without(seen.name, logins), apps }
+      return without(seen.name, logins)
     })
-    await this.#forget(seen, register)
+    await this.#forget(seen, left)
   }
 
   /** Returns the token of a login. The store gives it to none but the requests of its clients. */
@@ -151,24 +148,24 @@ export class Logins {
   }
 
   /** Removes a token to which no name leads any more. */
-  async #forget(login: Login, { logins }: Register): Promise<void> {
+  async #forget(login: Login, logins: readonly Login[]): Promise<void> {
     const { baseUrl, connection } = login
     if (logins.some((each) => isSame(each, login))) return
     const store = this.storeOf(baseUrl)
     if ((await store.get(connection.key))?.connectedAt === connection.connectedAt) await store.remove(connection.key)
   }
 
-  async #change(decide: (register: Register) => Register): Promise<Register> {
+  async #change(decide: (logins: readonly Login[]) => readonly Login[]): Promise<readonly Login[]> {
     for (;;) {
-      const before = (await this.#storage.get(registerKey)) ?? null
-      const register = decide(parse(before))
-      if (await this.#storage.compareAndSet(registerKey, before, JSON.stringify(register))) return register
+      const before = (await this.#storage.get(listKey)) ?? null
+      const logins = decide(JSON.parse(before ?? '[]'))
+      if (await this.#storage.compareAndSet(listKey, before, JSON.stringify(logins))) return logins
     }
   }
 }
 
-function parse(register: string | null | undefined): Register {
-  return register ? JSON.parse(register) : { logins: [], apps: {} }
+function appKey(baseUrl: string): string {
+  return `command:app:${baseUrl}`
 }
 
 function fileOf(io: Io): string {
@@ -193,7 +190,7 @@ export function findLogin(logins: readonly Login[], name: string): Login {
 }
 
 /** Returns the name of a new login, and the login that it replaces. */
-function chooseName({ logins }: Register, identity: Connection, { name, baseUrl, replace }: SaveOptions) {
+function chooseName(logins: readonly Login[], identity: Connection, { name, baseUrl, replace }: SaveOptions) {
   const login = { baseUrl, connection: identity }
   const chosen = name ?? logins.find((each) => isSame(each, login))?.name ?? freeName(logins, identity)
   const before = logins.find((each) => each.name === chosen)

@@ -67,7 +67,7 @@ export async function withSession<Result>(
   using logins = await Logins.openExisting(terminal)
   const url = io.env.SUPPORT_WORKSPACE_URL ? serviceUrl(io) : undefined
   const name = givenName(io, profile)
-  const login = logins && chooseLogin((await logins.read()).logins, name, url)
+  const login = logins && chooseLogin(await logins.list(), name, url)
   if (logins === undefined || login === undefined) throw new NotLoggedInError(url)
   const { baseUrl, connection } = login
   try {
