@@ -15,23 +15,19 @@ export function addCommands(program: Command, terminal: Terminal): void {
     })
 }
 
-/** A command without commands below it, under its whole name. */
-interface Leaf {
-  readonly name: string
-  readonly command: Command
-}
-
 /** Returns the commands that do something. */
-export function leavesOf(parent: Command, path = ''): Leaf[] {
-  return parent.commands.flatMap((command) => {
-    const name = `${path}${command.name()}`
-    return command.commands.length === 0 ? [{ name, command }] : leavesOf(command, `${name} `)
-  })
+export function leavesOf(parent: Command): Command[] {
+  return parent.commands.flatMap((command) => (command.commands.length === 0 ? [command] : leavesOf(command)))
 }
 
-function describe({ name, command }: Leaf) {
+/** Returns the name of a command after those of the commands above it, except the program. */
+function nameOf(command: Command): string {
+  return command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
+}
+
+function describe(command: Command) {
   return {
-    name,
+    name: nameOf(command),
     description: command.description(),
     arguments: command.registeredArguments.map((argument) => ({
       name: argument.name(),

@@ -48,13 +48,11 @@ export class ExportFiles implements Sink {
   readonly #files: OpenFile[] = []
   readonly #checkpoint: string
   readonly #options: string
-  readonly #platform: string
 
-  private constructor({ cursor, done }: Checkpoint, checkpoint: string, options: string, platform: string) {
+  private constructor({ cursor, done }: Checkpoint, checkpoint: string, options: string) {
     this.start = { cursor, done }
     this.#checkpoint = checkpoint
     this.#options = options
-    this.#platform = platform
   }
 
   /**
@@ -63,13 +61,13 @@ export class ExportFiles implements Sink {
    * @param options what must be the same in every run, as text
    * @throws CommandError if a file does not belong to the checkpoint. It is left as it is.
    */
-  static async open(paths: readonly string[], options: string, platform: string): Promise<ExportFiles> {
+  static async open(paths: readonly string[], options: string): Promise<ExportFiles> {
     const checkpoint = checkpointOf(paths)
     const saved = await readSaved(checkpoint)
     if (saved !== undefined && (saved.options !== options || saved.files.length !== paths.length)) {
       throw refused(checkpoint, 'belongs to an export with other options, or of another organization')
     }
-    const files = new ExportFiles(saved ?? { cursor: null, done: false }, checkpoint, options, platform)
+    const files = new ExportFiles(saved ?? { cursor: null, done: false }, checkpoint, options)
     try {
       for (const [index, path] of paths.entries()) await files.#open(path, saved?.files[index])
       if (saved?.done) return files
@@ -128,7 +126,7 @@ export class ExportFiles implements Sink {
       files.push({ bytes, digest: await digestOf(handle, bytes), inode: String(ino) })
     }
     const saved: Saved = { options: this.#options, cursor, done, files }
-    await replaceFile(this.#checkpoint, `${JSON.stringify(saved)}\n`, this.#platform)
+    await replaceFile(this.#checkpoint, `${JSON.stringify(saved)}\n`)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

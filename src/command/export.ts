@@ -90,7 +90,7 @@ async function runExport(job: Job, session: Session, terminal: Terminal): Promis
   const extension = extname(out)
   const stem = out.slice(0, out.length - extension.length)
   const paths = [out, ...(columns === undefined ? [] : parts.map((part) => `${stem}.${part}${extension}`))]
-  await using files = await ExportFiles.open(paths, options, io.platform)
+  await using files = await ExportFiles.open(paths, options)
   try {
     if (files.start.done)
       return terminal.note(
@@ -125,7 +125,7 @@ async function copy(
   const { kind, operation, flags, columns } = job
   const { signal } = terminal.io
   const known = new Set(written)
-  const status = createStatus(kind, flags.progress, terminal)
+  using status = createStatus(kind, flags.progress, terminal)
   let pages = 0
   if (columns !== undefined && sink.isEmpty) await sink.append(columns.map((names) => toCsv([names], flags.raw)))
   // From the start, the list must begin with what is written.
@@ -149,15 +149,11 @@ async function copy(
     if (left.length > 0) throw changed(flags.out)
   }
   try {
-    try {
-      await copyFrom(sink.start, [])
-    } catch (thrown) {
-      if (!(thrown instanceof CursorRejectedError) || sink.start.cursor === null) throw thrown
-      terminal.note('The service no longer accepts the cursor. The list is read from its start again.')
-      await copyFrom({ cursor: null, done: false }, [...known])
-    }
-  } finally {
-    status.stop()
+    await copyFrom(sink.start, [])
+  } catch (thrown) {
+    if (!(thrown instanceof CursorRejectedError) || sink.start.cursor === null) throw thrown
+    terminal.note('The service no longer accepts the cursor. The list is read from its start again.')
+    await copyFrom({ cursor: null, done: false }, [...known])
   }
   return known.size
 }
@@ -215,7 +211,7 @@ function textsOf(rows: readonly Row[], { parts, columns, flags }: Job): string[]
 function createStatus(kind: string, isWanted: boolean, { io, json }: Terminal) {
   const { stderr, env } = io
   const isShown = isWanted && !json && stderr.isTTY === true && env.CI === undefined && env.TERM !== 'dumb'
-  if (!isShown) return { update: () => {}, stop: () => {} }
+  if (!isShown) return { update: () => {}, [Symbol.dispose]: () => {} }
   const startedAt = performance.now()
   const spinner = yoctoSpinner({ text: kind, stream: stderr as NodeJS.WriteStream, handleSignals: false }).start()
   return {
@@ -223,6 +219,6 @@ function createStatus(kind: string, isWanted: boolean, { io, json }: Terminal) {
       const rate = Math.round(items / Math.max(1, (performance.now() - startedAt) / 1_000))
       spinner.text = `${items} ${kind}, ${pages} pages, ${rate}/s`
     },
-    stop: () => void spinner.stop(),
+    [Symbol.dispose]: () => void spinner.stop(),
   }
 }

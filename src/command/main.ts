@@ -85,7 +85,7 @@ function createProgram(terminal: Terminal, writeOut: (help: string) => void): Co
   addSandbox(program, terminal)
   addFaultTest(program, terminal)
   addCommands(program, terminal)
-  for (const { command } of leavesOf(program)) command.option('--json', 'print JSON lines, and errors as JSON')
+  for (const command of leavesOf(program)) command.option('--json', 'print JSON lines, and errors as JSON')
   return program
 }
 

@@ -69,7 +69,12 @@ const longestWait = 1_000
  * @param move renames a file. Windows refuses that while a virus scanner reads one of them, so it is repeated for a
  *   second.
  */
-export async function replaceFile(path: string, text: string, platform: string, move = rename): Promise<void> {
+export async function replaceFile(
+  path: string,
+  text: string,
+  platform: string = process.platform,
+  move = rename,
+): Promise<void> {
   // An old file was left by a crash. A link could lead to a file of somebody else.
   await rm(`${path}.new`, { force: true })
   await writeFile(`${path}.new`, text, { flag: 'wx', mode: 0o600, flush: true })

@@ -30,7 +30,7 @@ async function probeService({ out, yes, ...flags }: ProbeFlags, terminal: Termin
   await withSession(terminal, flags, async ({ origin, readToken }) => {
     terminal.say(announceProbe())
     await terminal.confirm('Send these requests?', yes)
-    const { signal, platform } = terminal.io
+    const { signal } = terminal.io
     const { evidence, requests, stopped } = await probe({
       baseUrl: origin.baseUrl,
       accessToken: await readToken(),
@@ -43,9 +43,9 @@ async function probeService({ out, yes, ...flags }: ProbeFlags, terminal: Termin
     const overlay = overlayOf(evidence)
     // Shown before it is written: its reader can still end the command.
     await terminal.show(evidence, text)
-    await replaceFile(out, `${text}\n`, platform)
+    await replaceFile(out, `${text}\n`)
     if (overlay !== undefined) {
-      await replaceFile(out.replace(/(\.json)?$/, '.overlay.json'), `${JSON.stringify(overlay, null, 2)}\n`, platform)
+      await replaceFile(out.replace(/(\.json)?$/, '.overlay.json'), `${JSON.stringify(overlay, null, 2)}\n`)
     }
     for (const line of describeEvidence(evidence)) terminal.say(line)
     terminal.note(`${requests} requests were sent. The evidence is in ${out}.`, { requests, file: out })

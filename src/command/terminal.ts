@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import { addAbortSignal, type Readable, Writable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
+import { text } from 'node:stream/consumers'
 import { CommandError, lostOutput, usage } from './errors.ts'
 
 /** The parts of its process that a command uses. Tests pass their own. */
@@ -95,8 +95,7 @@ export class Terminal {
   async readAll(): Promise<string> {
     const { stdin, signal } = this.io
     // A stream that is interrupted rejects with another error.
-    const bytes = await buffer(addAbortSignal(signal, stdin)).finally(() => signal.throwIfAborted())
-    return bytes.toString('utf8')
+    return text(addAbortSignal(signal, stdin)).finally(() => signal.throwIfAborted())
   }
 
   /** Asks for a yes. Without a terminal it must have been given as an option. */
