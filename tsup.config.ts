@@ -16,6 +16,7 @@ const carried = {
   command: [
     ...[
       'commander',
+      '@commander-js/extra-typings',
       'csv-parse',
       'csv-stringify',
       'fast-string-width',

@@ -1,36 +1,23 @@
-import { type Command, Option } from 'commander'
+import { type Command, Option } from '@commander-js/extra-typings'
 import type { ListOptions, Method, Operation, OperationInput, Page, SupportWorkspace } from '../index.ts'
 import { CommandError, usage } from './errors.ts'
 import { createFormatter, noteUnseen } from './format.ts'
 import { describeIdentity } from './identity.ts'
 import { findOperation, operationList, pathOf } from './operations.ts'
-import { collectPairs, count, type Format, type FormatFlags, profileOption, withFormatOptions } from './options.ts'
+import { collectPairs, count, fieldsOption, formatOption, type OptionsOf, profileOption, rawOption } from './options.ts'
 import { readBytes } from './private-files.ts'
-import { type Session, type SessionFlags, withSession } from './session.ts'
+import { type Session, withSession } from './session.ts'
 import type { Terminal } from './terminal.ts'
 
 type Pairs = Readonly<Record<string, string>>
 
-interface ListFlags extends SessionFlags, FormatFlags {
-  readonly query: Pairs
-  readonly limit?: number
-  readonly max?: number
-  readonly after?: string
-  readonly all?: boolean
-}
+const queryOption = new Option('-q, --query <name=value>', 'query parameter; can be repeated')
+  .argParser(collectPairs('-q'))
+  .default({})
 
-interface CallFlags extends SessionFlags {
-  readonly query: Pairs
-  readonly field?: Pairs
-  readonly jsonField?: Readonly<Record<string, unknown>>
-  readonly input?: string
-  readonly yes?: boolean
-  readonly dryRun?: boolean
-}
-
-/** Adds `list`, `get`, `call` and `api`. */
-export function addCalls(program: Command, terminal: Terminal): void {
-  withFormatOptions(program.command('list'), ['table', 'ndjson', 'json', 'csv'])
+const declareList = (program: Command) =>
+  program
+    .command('list')
     .description('list items, by default 100 of them unless in a terminal')
     .addOption(profileOption)
     .argument('<kind>', 'conversations, messages, notes, contacts, members, tasks or segments')
@@ -40,12 +27,36 @@ export function addCalls(program: Command, terminal: Terminal): void {
     .option('--max <number>', 'number of items in all', count)
     .option('--all', 'every item')
     .option('--after <cursor>', 'start after this cursor')
-    .action((kind: string, ids: string[], flags: ListFlags) => {
-      const operation = findOperation(`${kind}.list`)
-      const query = { ...flags.query, ...(flags.after !== undefined && { after: flags.after }) }
-      const input = { path: pathOf(operation, ids), query }
-      return withSession(terminal, flags, (session) => listItems(session, operation, input, kind, flags, terminal))
-    })
+    .addOption(formatOption('table', 'ndjson', 'json', 'csv'))
+    .addOption(fieldsOption)
+    .addOption(rawOption)
+
+const withCallOptions = (command: Command) =>
+  command
+    .addOption(profileOption)
+    .addOption(queryOption)
+    .option('-f, --field <name=value>', 'field of the body, as a string; can be repeated', collectPairs('-f'), {})
+    .option(
+      '-F, --json-field <name=json>',
+      'field of the body, as JSON; can be repeated',
+      collectPairs('-F', (text) => parseJson(text)),
+      {},
+    )
+    .option('--input <file>', 'the whole body as JSON; - reads stdin')
+    .option('--dry-run', 'print the request of a write instead of sending it')
+    .option('--yes', 'delete without a question')
+
+type ListFlags = OptionsOf<typeof declareList>
+type CallFlags = Partial<OptionsOf<typeof withCallOptions>>
+
+/** Adds `list`, `get`, `call` and `api`. */
+export function addCalls(program: Command, terminal: Terminal): void {
+  declareList(program).action((kind, ids, flags) => {
+    const operation = findOperation(`${kind}.list`)
+    const query = { ...flags.query, ...(flags.after !== undefined && { after: flags.after }) }
+    const input = { path: pathOf(operation, ids), query }
+    return withSession(terminal, flags, (session) => listItems(session, operation, input, kind, flags, terminal))
+  })
   program
     .command('get')
     .description('get one item')
@@ -53,44 +64,24 @@ export function addCalls(program: Command, terminal: Terminal): void {
     .argument('<kind>', 'conversations, contacts, members, organization, tasks or segments')
     .argument('[ids...]', 'the id of the item')
     .addOption(queryOption)
-    .action((kind: string, ids: string[], flags: CallFlags) => callById(`${kind}.get`, ids, flags, terminal))
+    .action((kind, ids, flags) => callById(`${kind}.get`, ids, flags, terminal))
   withCallOptions(program.command('call'))
     .description('call an operation of the package')
     .argument('<operation>', 'its id, such as messages.create')
     .argument('[ids...]', 'the ids of its path, in their order')
     .addHelpText('after', `\nOperations:\n${operationList()}`)
-    .action((id: string, ids: string[], flags: CallFlags) => callById(id, ids, flags, terminal))
+    .action((id, ids, flags) => callById(id, ids, flags, terminal))
   withCallOptions(program.command('api'))
     .description('send a request to a path of the service')
     .argument('<method>', 'GET, POST, PUT, PATCH or DELETE')
     .argument('<path>', 'such as /api/oauth/v1/contacts')
-    .action((method: string, path: string, flags: CallFlags) => {
+    .action((method, path, flags) => {
       if (/^([a-z][a-z\d+.-]*:|\/\/)/i.test(path))
         throw usage('The path is a whole address.', 'Pass what follows the host.')
       const verb = method.toUpperCase() as Method
       const target: Operation['path'] = `/${path.replace(/^\//, '')}`
       return call({ id: `${verb} ${target}`, method: verb, path: target, envelope: 'any' }, {}, flags, terminal)
     })
-}
-
-const queryOption = new Option('-q, --query <name=value>', 'query parameter; can be repeated')
-  .argParser(collectPairs('-q'))
-  .default({})
-
-function withCallOptions(command: Command): Command {
-  return command
-    .addOption(profileOption)
-    .addOption(queryOption)
-    .option('-f, --field <name=value>', 'field of the body, as a string; can be repeated', collectPairs('-f'), {})
-    .option(
-      '-F, --json-field <name=json>',
-      'field of the body, as JSON; can be repeated',
-      collectPairs('-F', (text) => parseJson(text, '-F')),
-      {},
-    )
-    .option('--input <file>', 'the whole body as JSON; - reads stdin')
-    .option('--dry-run', 'print the request of a write instead of sending it')
-    .option('--yes', 'delete without a question')
 }
 
 async function listItems(
@@ -105,7 +96,7 @@ async function listItems(
   const isTerminal = stdout.isTTY === true
   const most = flags.max ?? (flags.all || isTerminal ? Number.POSITIVE_INFINITY : 100)
   const limit = Math.min(flags.limit ?? 100, most)
-  const usual: Format = isTerminal && !terminal.json ? 'table' : 'ndjson'
+  const usual = isTerminal && !terminal.json ? 'table' : 'ndjson'
   const format = createFormatter(flags.format ?? usual, kind, flags)
   let left = most
   let isFirst = true
@@ -186,7 +177,7 @@ async function readBody({ field = {}, jsonField = {}, input }: CallFlags, termin
   return parseJson(input === '-' ? await terminal.readAll() : String(await readBytes(input)), '--input')
 }
 
-function parseJson(text: string, flag: string): unknown {
+function parseJson(text: string, flag = '-F'): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings'
 import { version } from '../shared/version.ts'
 import { exitCodes, programName } from './errors.ts'
 import type { Terminal } from './terminal.ts'
@@ -16,16 +16,16 @@ export function addCommands(program: Command, terminal: Terminal): void {
 }
 
 /** Returns the commands that do something. */
-export function leavesOf(parent: Command): Command[] {
+export function leavesOf(parent: CommandUnknownOpts): CommandUnknownOpts[] {
   return parent.commands.flatMap((command) => (command.commands.length === 0 ? [command] : leavesOf(command)))
 }
 
 /** Returns the name of a command after those of the commands above it, except the program. */
-function nameOf(command: Command): string {
+function nameOf(command: CommandUnknownOpts): string {
   return command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
 }
 
-function describe(command: Command) {
+function describe(command: CommandUnknownOpts) {
   return {
     name: nameOf(command),
     description: command.description(),

@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises'
-import type { Command } from 'commander'
+import type { Command } from '@commander-js/extra-typings'
 import type { Me } from '../index.ts'
 import { scopesFor } from '../oauth/index.ts'
 import { innermost, redact } from '../shared/errors/redact.ts'
@@ -7,7 +7,7 @@ import { CommandError, describeFailure } from './errors.ts'
 import { describeIdentity, identityOf, placeOf } from './identity.ts'
 import { type BuiltIn, findOperation } from './operations.ts'
 import { listOf, profileOption } from './options.ts'
-import { NotLoggedInError, type Session, type SessionFlags, serviceUrl, withSession } from './session.ts'
+import { NotLoggedInError, type Session, serviceUrl, withSession } from './session.ts'
 import type { Io, Terminal } from './terminal.ts'
 
 /** The result of a check. `inconclusive` means that the check itself could not run. */
@@ -100,7 +100,7 @@ export function addDoctor(program: Command, terminal: Terminal): void {
     .description('check network, clock, token and scopes, and say what to do')
     .addOption(profileOption)
     .option('--for <operations>', 'operations that the token must be allowed, such as contacts.create')
-    .action(async (flags: SessionFlags & { for?: string }) => {
+    .action(async (flags) => {
       const { io } = terminal
       const operations = listOf(flags.for ?? '').map(findOperation)
       let session: Session | undefined

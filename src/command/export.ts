@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 import { Readable } from 'node:stream'
-import type { Command } from 'commander'
+import type { Command } from '@commander-js/extra-typings'
 import yoctoSpinner from 'yocto-spinner'
 import {
   AdaptiveRateLimiter,
@@ -15,23 +15,16 @@ import { CommandError, usage } from './errors.ts'
 import { checkpointOf, ExportFiles, type Sink } from './export-files.ts'
 import { knownFields, noteUnseen, pick, toCsv, valueAt } from './format.ts'
 import { type BuiltIn, findOperation } from './operations.ts'
-import { count, type FormatFlags, namesOf, profileOption, withFormatOptions } from './options.ts'
-import { type Session, type SessionFlags, withSession } from './session.ts'
+import { count, fieldsOption, formatOption, namesOf, type OptionsOf, profileOption, rawOption } from './options.ts'
+import { type Session, withSession } from './session.ts'
 import type { Terminal } from './terminal.ts'
-
-interface Flags extends SessionFlags, FormatFlags {
-  readonly with?: readonly string[]
-  readonly out?: string
-  readonly limit: number
-  readonly progress: boolean
-}
 
 type Part = 'messages' | 'notes'
 type Row = Readonly<Record<string, unknown>>
 
-/** Adds `export`, which a kill at any moment only delays. */
-export function addExport(program: Command, terminal: Terminal): void {
-  withFormatOptions(program.command('export'), ['ndjson', 'csv'])
+const declareExport = (program: Command) =>
+  program
+    .command('export')
     .description('write every item to a file; run the same command again to go on after an interruption')
     .addOption(profileOption)
     .argument('<kind>', 'conversations, contacts, members, tasks or segments')
@@ -39,11 +32,19 @@ export function addExport(program: Command, terminal: Terminal): void {
     .option('--out <file>', 'the file, which must not exist (default: stdout, where nothing can go on)')
     .option('--limit <number>', 'number of items of a page', count, 100)
     .option('--no-progress', 'no status line')
-    .action((kind: string, flags: Flags) => {
-      const job = planExport(kind, flags)
-      const client = { ...jobOptions, rateLimiter: new AdaptiveRateLimiter() }
-      return withSession(terminal, flags, (session) => runExport(job, session, terminal), client)
-    })
+    .addOption(formatOption('ndjson', 'csv'))
+    .addOption(fieldsOption)
+    .addOption(rawOption)
+
+type Flags = OptionsOf<typeof declareExport>
+
+/** Adds `export`, which a kill at any moment only delays. */
+export function addExport(program: Command, terminal: Terminal): void {
+  declareExport(program).action((kind, flags) => {
+    const job = planExport(kind, flags)
+    const client = { ...jobOptions, rateLimiter: new AdaptiveRateLimiter() }
+    return withSession(terminal, flags, (session) => runExport(job, session, terminal), client)
+  })
 }
 
 /** A checked export. */

@@ -1,16 +1,8 @@
-import type { Command } from 'commander'
+import type { Command } from '@commander-js/extra-typings'
 import { sweepProgram } from '../sweep/index.ts'
 import { CommandError } from './errors.ts'
 import { collect, count } from './options.ts'
 import type { Terminal } from './terminal.ts'
-
-interface Flags {
-  readonly folder?: string
-  readonly output: string[]
-  readonly only: string[]
-  readonly quick?: boolean
-  readonly parallel?: number
-}
 
 /** Adds `fault-test`, which shows whether a program loses or doubles a write. */
 export function addFaultTest(program: Command, terminal: Terminal): void {
@@ -24,7 +16,7 @@ export function addFaultTest(program: Command, terminal: Terminal): void {
     .option('--quick', 'only a few faults, for each change of the program')
     .option('--parallel <number>', 'number of runs at the same time (default: the number of cores)', count)
     .addHelpText('after', environment)
-    .action(async (command: string[], { folder, output, only, quick, parallel }: Flags) => {
+    .action(async (command, { folder, output, only, quick, parallel }) => {
       const report = await sweepProgram(command, {
         folder,
         quick,

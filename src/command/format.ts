@@ -1,8 +1,17 @@
 import { stringify } from 'csv-stringify/sync'
 import widthOf from 'fast-string-width'
 import { isObject } from '../shared/json.ts'
-import { type Format, type FormatFlags, listOf } from './options.ts'
+import { listOf } from './options.ts'
 import { printable, type Terminal } from './terminal.ts'
+
+/** How rows are written. */
+export interface FormatFlags {
+  readonly format?: Format | undefined
+  readonly fields?: readonly string[] | undefined
+  readonly raw?: boolean | undefined
+}
+
+export type Format = 'table' | 'ndjson' | 'json' | 'csv'
 
 /** Notes the fields that no item of the first page has, because one may be misspelled. */
 export function noteUnseen({ fields = [] }: FormatFlags, items: readonly unknown[], terminal: Terminal): void {

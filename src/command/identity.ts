@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { Command } from '@commander-js/extra-typings'
 import type { Me } from '../index.ts'
 import type { Connection } from '../oauth/index.ts'
 import { usage } from './errors.ts'
@@ -16,13 +16,13 @@ export function addIdentity(program: Command, terminal: Terminal): void {
     .command('whoami')
     .description('ask the service whose token it is; the health check of a job')
     .addOption(profileOption)
-    .action((flags: SessionFlags) => withSession(terminal, flags, (session) => whoami(session, terminal)))
+    .action((flags) => withSession(terminal, flags, (session) => whoami(session, terminal)))
   program
     .command('token')
     .description('print the token to a pipe')
     .addOption(profileOption)
     .option('--show', 'print it to a terminal too')
-    .action((flags: SessionFlags & { show?: boolean }) =>
+    .action((flags) =>
       withSession(terminal, flags, async ({ readToken }) => {
         if (terminal.io.stdout.isTTY && !flags.show) throw usage('The token would be shown.', 'Pass --show.')
         const token = await readToken()
@@ -37,7 +37,7 @@ export function addIdentity(program: Command, terminal: Terminal): void {
     .command('use')
     .description('make a login the current one')
     .argument('<name>', 'name of the login')
-    .action(async (name: string) => {
+    .action(async (name) => {
       using logins = await Logins.open(terminal)
       await logins.use(name)
     })
@@ -45,7 +45,7 @@ export function addIdentity(program: Command, terminal: Terminal): void {
     .command('logout')
     .description('remove a stored login and its token')
     .addOption(profileOption)
-    .action((flags: SessionFlags) => logout(flags, terminal))
+    .action((flags) => logout(flags, terminal))
 }
 
 /** Shows whose token it is, and where it is kept. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { access, constants, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, parse } from 'node:path'
 import { Readable } from 'node:stream'
-import { Argument, type Command, InvalidArgumentError as InvalidFlagError } from 'commander'
+import { Argument, type Command, InvalidArgumentError as InvalidFlagError } from '@commander-js/extra-typings'
 import {
   ActorSelfRequiredError,
   AdaptiveRateLimiter,
@@ -17,24 +17,14 @@ import { type SqliteStorage, sqliteStorage } from '../storage/index.ts'
 import { tellWho } from './call.ts'
 import { type ContactRow, type FailedRow, readContacts } from './contact-file.ts'
 import { CommandError, commandOf } from './errors.ts'
-import { collectPairs, profileOption } from './options.ts'
+import { collectPairs, type OptionsOf, profileOption } from './options.ts'
 import { makePrivate, readBytes, requireSqlite } from './private-files.ts'
-import { type Session, type SessionFlags, serviceUrl, withSession } from './session.ts'
+import { type Session, serviceUrl, withSession } from './session.ts'
 import type { Terminal } from './terminal.ts'
-
-interface Flags extends SessionFlags {
-  readonly state: string
-  readonly map: Readonly<Record<string, string>>
-  readonly check: boolean
-  readonly failed?: string
-  readonly dryRun?: boolean
-  readonly confirmTimeout: number
-}
 
 const stateOption = ['--state <folder>', 'the folder of the write journal'] as const
 
-/** Adds `import contacts`, and `journal` for the person who decides about unconfirmed writes. */
-export function addImport(program: Command, terminal: Terminal): void {
+const declareImport = (program: Command) =>
   program
     .command('import')
     .description('create what a file has, once')
@@ -48,14 +38,19 @@ export function addImport(program: Command, terminal: Terminal): void {
     .option('--failed <file>', 'write the rows that failed, with why, to a file that can be imported again')
     .option('--dry-run', 'send nothing, and tell what would be created')
     .option('--confirm-timeout <seconds>', 'how long to look for a contact whose response was lost', seconds, 30)
-    .action((file: string, flags: Flags) => importContacts(file, flags, terminal))
+
+type Flags = OptionsOf<typeof declareImport>
+
+/** Adds `import contacts`, and `journal` for the person who decides about unconfirmed writes. */
+export function addImport(program: Command, terminal: Terminal): void {
+  declareImport(program).action((file, flags) => importContacts(file, flags, terminal))
   const journal = program.command('journal').description('look at the writes of an import')
   journal
     .command('list')
     .description('list the writes, each with what is known of it')
     .requiredOption(...stateOption)
     .option('--unconfirmed', 'only those that a person has to decide about')
-    .action((flags: { state: string; unconfirmed?: boolean }) =>
+    .action((flags) =>
       withJournal(flags.state, terminal, async (journal) => {
         for (const entry of await journal.list(flags.unconfirmed ? { state: 'unconfirmed' } : {})) {
           const sent = new Date(entry.sentAt).toISOString()
@@ -67,9 +62,11 @@ export function addImport(program: Command, terminal: Terminal): void {
     .command('resolve')
     .description('decide about a write that is unconfirmed')
     .argument('<key>', 'the key, as `journal list` prints it')
-    .addArgument(new Argument('<outcome>', 'applied, or absent to send it again').choices(['applied', 'absent']))
+    .addArgument(
+      new Argument('<outcome>', 'applied, or absent to send it again').choices(['applied', 'absent'] as const),
+    )
     .requiredOption(...stateOption)
-    .action((key: string, outcome: 'applied' | 'absent', flags: { state: string }) =>
+    .action((key, outcome, flags) =>
       withJournal(flags.state, terminal, async (journal) => {
         await journal.resolve(key, outcome)
         const text = outcome === 'applied' ? 'The next import counts it as created.' : 'The next import sends it again.'

@@ -1,29 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Command, Option } from 'commander'
-import { type Actor, jobOptions } from '../index.ts'
+import { type Command, Option } from '@commander-js/extra-typings'
+import { jobOptions } from '../index.ts'
 import { type AccessToken, type Connection, ConnectionStore, OAuthApp, scopesFor } from '../oauth/index.ts'
 import { type Answer, listenAt } from './callback.ts'
 import { CommandError, describeFailure, usage } from './errors.ts'
 import { showIdentity } from './identity.ts'
 import { givenName, type KnownApp, type Login, Logins } from './logins.ts'
 import { findOperation, operationList } from './operations.ts'
-import { listOf } from './options.ts'
+import { listOf, type OptionsOf } from './options.ts'
 import { serviceUrl } from './session.ts'
 import type { Terminal } from './terminal.ts'
-
-interface Flags {
-  readonly for?: string
-  readonly scope?: string
-  readonly actor: Actor
-  readonly clientId?: string
-  readonly redirectUri?: string
-  readonly baseUrl?: string
-  readonly profile?: string
-  readonly expectOrganization?: string
-  readonly replace?: boolean
-  readonly browser: boolean
-  readonly withToken?: boolean
-}
 
 const notes = `
 The client secret comes from SUPPORT_WORKSPACE_CLIENT_SECRET or a prompt, and is not stored. The address of the login is printed
@@ -35,14 +21,15 @@ Operations for --for:
 ${operationList()}
 `
 
-/** Adds `login`, which gets a token from an admin's consent or from stdin, and stores it. */
-export function addLogin(program: Command, terminal: Terminal): void {
+const declareLogin = (program: Command) =>
   program
     .command('login')
     .description('log in and store the token')
     .option('--for <operations>', 'what the token is for, such as conversations.list,messages.create')
     .option('--scope <scopes>', 'scopes to request, such as conversations:read,tasks:read')
-    .addOption(new Option('--actor <actor>', 'act as the app, or as yourself').choices(['app', 'self']).default('app'))
+    .addOption(
+      new Option('--actor <actor>', 'act as the app, or as yourself').choices(['app', 'self'] as const).default('app'),
+    )
     .option('--client-id <id>', 'client id of the app (default: that of the last login)')
     .option('--redirect-uri <uri>', 'redirect URI, as registered for the app (default: that of the last login)')
     .option('--base-url <url>', 'the service (default: $SUPPORT_WORKSPACE_URL, or https://api.supportwire.app)')
@@ -52,7 +39,12 @@ export function addLogin(program: Command, terminal: Terminal): void {
     .option('--no-browser', 'only print the address')
     .option('--with-token', 'read a token from stdin instead, for example of a secret store')
     .addHelpText('after', notes)
-    .action((flags: Flags) => login(flags, terminal))
+
+type Flags = OptionsOf<typeof declareLogin>
+
+/** Adds `login`, which gets a token from an admin's consent or from stdin, and stores it. */
+export function addLogin(program: Command, terminal: Terminal): void {
+  declareLogin(program).action((flags) => login(flags, terminal))
 }
 
 async function login(flags: Flags, terminal: Terminal): Promise<void> {

@@ -2,7 +2,7 @@
 // uses the package as any program does, by the entry points. `cli.ts` is the program, and `runCommand` the same for
 // tests.
 
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError } from '@commander-js/extra-typings'
 import { version } from '../shared/version.ts'
 import { addCalls } from './call.ts'
 import { addCommands, leavesOf } from './commands.ts'

@@ -1,6 +1,6 @@
 // The options that several commands have, and how their values are read.
 
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import { usage } from './errors.ts'
 
 /** The option of every command that needs a token. */
@@ -9,22 +9,25 @@ export const profileOption = new Option(
   'name of the login (default: $SUPPORT_WORKSPACE_PROFILE, or the current login)',
 )
 
-/** How rows are written. */
-export interface FormatFlags {
-  readonly format?: Format
-  readonly fields?: readonly string[]
-  readonly raw?: boolean
+export const fieldsOption = new Option(
+  '--fields <fields>',
+  'only these fields, such as id,status,user.email',
+).argParser(namesOf)
+
+export const rawOption = new Option(
+  '--raw',
+  'CSV: do not put a quote before texts that a spreadsheet would take for a formula',
+)
+
+/** Creates the option that says how items are written. */
+export function formatOption<const Format extends string>(...formats: readonly Format[]) {
+  return new Option('--format <format>', 'how to print the items').choices(formats)
 }
 
-export type Format = 'table' | 'ndjson' | 'json' | 'csv'
-
-/** Adds the options that say how rows are written. */
-export function withFormatOptions(command: Command, formats: readonly Format[]): Command {
-  return command
-    .addOption(new Option('--format <format>', 'how to print the items').choices(formats))
-    .option('--fields <fields>', 'only these fields, such as id,status,user.email', namesOf)
-    .option('--raw', 'CSV: do not put a quote before texts that a spreadsheet would take for a formula')
-}
+/** What the parser returns for the options that a function declares. */
+export type OptionsOf<Declare extends (program: Command) => { opts(): object }> = ReturnType<
+  ReturnType<Declare>['opts']
+>
 
 /** Reads a list of names, separated by commas. */
 export function listOf(text: string): string[] {

@@ -1,23 +1,9 @@
 import { once } from 'node:events'
-import type { Command } from 'commander'
+import type { Command } from '@commander-js/extra-typings'
 import type { FaultRule, RecordedRequest, Sandbox, SandboxOptions } from '../sandbox/index.ts'
 import { usage } from './errors.ts'
-import { collect } from './options.ts'
+import { collect, type OptionsOf } from './options.ts'
 import type { Terminal } from './terminal.ts'
-
-/** The options as the parser returns them. */
-interface Flags extends Omit<SandboxOptions, 'allowedHosts' | 'tokens' | 'app' | 'cors' | 'onRequest'> {
-  readonly allowedHost: string[]
-  readonly selfToken?: string
-  readonly appToken?: string
-  readonly clientId?: string
-  readonly clientSecret?: string
-  readonly redirectUri: string[]
-  readonly fault: string[]
-  readonly cors?: boolean
-  readonly log?: boolean
-  readonly json?: boolean
-}
 
 const faultHelp = `
 A fault is a list of options, separated by commas:
@@ -35,8 +21,7 @@ A fault is a list of options, separated by commas:
   probability=0.1        apply to one of ten, chosen by seed=1
 `
 
-/** Adds `sandbox`, which imitates the service until it is interrupted. */
-export function addSandbox(program: Command, terminal: Terminal): void {
+const declareSandbox = (program: Command) =>
   program
     .command('sandbox')
     .description('start a local imitation of the service for development and tests, with a console at its address')
@@ -59,10 +44,15 @@ export function addSandbox(program: Command, terminal: Terminal): void {
     .option('--no-cors', 'send no CORS headers')
     .option('--log', 'print a line for each request')
     .addHelpText('after', faultHelp)
-    .action((flags: Flags) => serve(flags, terminal))
+
+type Flags = OptionsOf<typeof declareSandbox>
+
+/** Adds `sandbox`, which imitates the service until it is interrupted. */
+export function addSandbox(program: Command, terminal: Terminal): void {
+  declareSandbox(program).action((flags) => serve(flags, terminal))
 }
 
-async function serve(flags: Flags, terminal: Terminal): Promise<void> {
+async function serve(flags: Flags & { json?: true }, terminal: Terminal): Promise<void> {
   const {
     allowedHost,
     selfToken: self,

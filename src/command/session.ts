@@ -36,7 +36,7 @@ export interface Session {
 
 /** The options of every command that needs a token. */
 export interface SessionFlags {
-  readonly profile?: string
+  readonly profile?: string | undefined
 }
 
 /** Returns the base URL of the service that an option or the environment names, as it is stored and compared. */
