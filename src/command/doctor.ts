@@ -4,10 +4,10 @@ import type { Me } from '../index.ts'
 import { scopesFor } from '../oauth/index.ts'
 import { innermost, redact } from '../shared/errors/redact.ts'
 import { CommandError, describeFailure } from './errors.ts'
-import { describeIdentity, identityOf, placeOf } from './identity.ts'
+import { describeIdentity, placeOf } from './identity.ts'
 import { type BuiltIn, findOperation } from './operations.ts'
 import { listOf, profileOption } from './options.ts'
-import { NotLoggedInError, type Session, serviceUrl, withSession } from './session.ts'
+import { identityOf, NotLoggedInError, type Session, serviceUrl, withSession } from './session.ts'
 import type { Io, Terminal } from './terminal.ts'
 
 /** The result of a check. `inconclusive` means that the check itself could not run. */

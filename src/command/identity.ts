@@ -1,14 +1,10 @@
 import type { Command } from '@commander-js/extra-typings'
-import type { Me } from '../index.ts'
 import type { Connection } from '../oauth/index.ts'
 import { usage } from './errors.ts'
 import { findLogin, givenName, Logins } from './logins.ts'
 import { profileOption } from './options.ts'
-import { type Origin, type Session, type SessionFlags, withSession } from './session.ts'
+import { type Identity, identityOf, type Origin, type Session, type SessionFlags, withSession } from './session.ts'
 import type { Terminal } from './terminal.ts'
-
-/** Whose token it is, as `/me` and a stored login say it. */
-export type Identity = Pick<Connection, 'organization' | 'actor' | 'user' | 'scopes'>
 
 /** Adds `whoami`, `token`, `logins`, `use` and `logout`. */
 export function addIdentity(program: Command, terminal: Terminal): void {
@@ -69,15 +65,6 @@ export function placeOf({ source, storedIn }: Pick<Origin, 'source' | 'storedIn'
 
 async function whoami({ workspace, origin }: Session, terminal: Terminal): Promise<void> {
   await showIdentity(terminal, identityOf(await workspace.me({ signal: terminal.io.signal })), origin)
-}
-
-/** Returns the identity of a token that `/me` describes. */
-export function identityOf({ organization, actor, user, scopes }: Me): Identity {
-  const party = (given: { id: string; name?: unknown; display_name?: unknown } | null | undefined) => {
-    const name = given?.display_name ?? given?.name
-    return { id: given?.id ?? '', ...(typeof name === 'string' && { name }) }
-  }
-  return { organization: party(organization), actor, scopes, ...(user && { user: party(user) }) } as Identity
 }
 
 /** Returns organization, actor and person in words. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { access, constants, mkdir, writeFile } from 'node:fs/promises'
+import { access, appendFile, constants, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, parse } from 'node:path'
 import { Readable } from 'node:stream'
 import { Argument, type Command, InvalidArgumentError as InvalidFlagError } from '@commander-js/extra-typings'
@@ -209,6 +209,7 @@ async function openStorage(folder: string, terminal: Terminal): Promise<SqliteSt
   const file = join(folder, 'journal.db')
   // A folder that is there keeps its modes: it might have more than the journal.
   await mkdir(folder, { recursive: true, mode: 0o700 })
+  await appendFile(file, '', { mode: 0o600 })
   await makePrivate(file, 'file', terminal)
   return sqliteStorage(file)
 }

@@ -4,11 +4,12 @@ import {
   type ChangeableOptions,
   InsufficientScopeError,
   isSupportWorkspaceError,
+  type Me,
   SupportWorkspace,
 } from '../index.ts'
+import type { Connection } from '../oauth/index.ts'
 import { parseBaseUrl } from '../shared/credentials.ts'
 import { CommandError, commandOf } from './errors.ts'
-import { type Identity, identityOf } from './identity.ts'
 import { findLogin, givenName, type Login, Logins } from './logins.ts'
 import type { Io, Terminal } from './terminal.ts'
 
@@ -24,6 +25,9 @@ export interface Origin {
   /** The only service that the token is sent to. */
   readonly baseUrl: string
 }
+
+/** Whose token it is, as `/me` and a stored login say it. */
+export type Identity = Pick<Connection, 'organization' | 'actor' | 'user' | 'scopes'>
 
 /** Whose data a command reads or writes. */
 export interface Session {
@@ -81,6 +85,15 @@ export async function withSession<Result>(
     suggestLogin(thrown, login)
     throw thrown
   }
+}
+
+/** Returns the identity of a token that `/me` describes. */
+export function identityOf({ organization, actor, user, scopes }: Me): Identity {
+  const party = (given: { id: string; name?: unknown; display_name?: unknown } | null | undefined) => {
+    const name = given?.display_name ?? given?.name
+    return { id: given?.id ?? '', ...(typeof name === 'string' && { name }) }
+  }
+  return { organization: party(organization), actor, scopes, ...(user && { user: party(user) }) } as Identity
 }
 
 /** A URL only selects among its own logins, so that no other service sees a token. */
