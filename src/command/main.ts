@@ -85,7 +85,9 @@ function createProgram(terminal: Terminal, writeOut: (help: string) => void): Co
   addSandbox(program, terminal)
   addFaultTest(program, terminal)
   addCommands(program, terminal)
-  for (const command of leavesOf(program)) command.option('--json', 'print JSON lines, and errors as JSON')
+  // The sandbox prints a page for people.
+  for (const command of leavesOf(program).filter((each) => each.name() !== 'sandbox'))
+    command.option('--json', 'print JSON lines, and errors as JSON')
   return program
 }
 

@@ -52,7 +52,7 @@ export function addSandbox(program: Command, terminal: Terminal): void {
   declareSandbox(program).action((flags) => serve(flags, terminal))
 }
 
-async function serve(flags: Flags & { json?: true }, terminal: Terminal): Promise<void> {
+async function serve(flags: Flags, terminal: Terminal): Promise<void> {
   const {
     allowedHost,
     selfToken: self,
@@ -62,7 +62,6 @@ async function serve(flags: Flags & { json?: true }, terminal: Terminal): Promis
     redirectUri,
     fault,
     log,
-    json: _,
     ...rest
   } = flags
   // Its web server is loaded for this command alone.
@@ -81,7 +80,7 @@ async function serve(flags: Flags & { json?: true }, terminal: Terminal): Promis
     for (const uri of redirectUri) sandbox.registerRedirectUri(uri)
     for (const rule of faults) sandbox.faults.add(rule)
     const tokens = { self: self ?? sandbox.issueToken({ actor: 'self' }), app: app ?? sandbox.issueToken() }
-    await terminal.show({ url: sandbox.url, app: sandbox.app, tokens }, welcome(sandbox, tokens))
+    await terminal.print(welcome(sandbox, tokens))
     if (!signal.aborted) await once(signal, 'abort')
   } catch (thrown) {
     throw thrown instanceof TypeError ? asFlag(thrown) : thrown
@@ -140,5 +139,6 @@ Open the console in a browser, or try:
 
   curl -H 'Authorization: Bearer ${tokens.app}' '${url}/api/oauth/v1/conversations?limit=2'
 
-Press Ctrl+C to stop.`
+Press Ctrl+C to stop.
+`
 }

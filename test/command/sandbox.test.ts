@@ -74,15 +74,6 @@ describe('the command `sandbox`', () => {
     ])
   })
 
-  test('prints its address and tokens as JSON for programs', async () => {
-    const started = start(['sandbox', '--port', '0', '--self-token', 'swot_self', '--json'])
-    running.push(started)
-    await started.printed('\n')
-    const { url, app, tokens } = JSON.parse(started.output.stdout)
-    expect({ app, tokens }).toMatchObject({ app: { clientId: 'app_sandbox' }, tokens: { self: 'swot_self' } })
-    expect((await read(url, 'me', tokens.app)).status).toBe(200)
-  })
-
   test('reports that the port is in use and exits with 1', async () => {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
