@@ -16,8 +16,11 @@ const carried = {
   command: [
     ...[
       'commander',
+      '@commander-js/extra-typings',
       'csv-parse',
       'csv-stringify',
+      'fast-string-width',
+      'fast-string-truncated-width',
       'yocto-spinner',
       'yoctocolors',
       'open',

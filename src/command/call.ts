@@ -1,96 +1,87 @@
-import { type Command, Option } from 'commander'
+import { type Command, Option } from '@commander-js/extra-typings'
 import type { ListOptions, Method, Operation, OperationInput, Page, SupportWorkspace } from '../index.ts'
-import { collect } from './commands.ts'
 import { CommandError, usage } from './errors.ts'
-import { count, createFormatter, type Format, type FormatFlags, noteUnseen, withFormatOptions } from './format.ts'
-import { describeIdentity, identityOf } from './identity.ts'
+import { createFormatter, noteUnseen } from './format.ts'
+import { describeIdentity } from './identity.ts'
 import { findOperation, operationList, pathOf } from './operations.ts'
+import { collectPairs, count, fieldsOption, formatOption, type OptionsOf, profileOption, rawOption } from './options.ts'
 import { readBytes } from './private-files.ts'
-import { type Session, type SessionFlags, withSession, withSessionOptions } from './session.ts'
+import { type Session, withSession } from './session.ts'
 import type { Terminal } from './terminal.ts'
 
-interface ListFlags extends SessionFlags, FormatFlags {
-  readonly query: readonly string[]
-  readonly limit?: number
-  readonly max?: number
-  readonly after?: string
-  readonly all?: boolean
-}
+type Pairs = Readonly<Record<string, string>>
 
-interface CallFlags extends SessionFlags {
-  readonly query: readonly string[]
-  readonly field: readonly string[]
-  readonly jsonField: readonly string[]
-  readonly input?: string
-  readonly yes?: boolean
-  readonly dryRun?: boolean
-}
+const queryOption = new Option('-q, --query <name=value>', 'query parameter; can be repeated')
+  .argParser(collectPairs('-q'))
+  .default({})
 
-/** Adds `list`, `get`, `call` and `api`. */
-export function addCalls(program: Command, terminal: Terminal): void {
-  const list = withSessionOptions(program.command('list'))
+const declareList = (program: Command) =>
+  program
+    .command('list')
     .description('list items, by default 100 of them unless in a terminal')
+    .addOption(profileOption)
     .argument('<kind>', 'conversations, messages, notes, contacts, members, tasks or segments')
     .argument('[ids...]', 'the id of the conversation, for messages and notes')
-    .addOption(queryOption())
+    .addOption(queryOption)
     .option('--limit <number>', 'number of items of a page', count)
     .option('--max <number>', 'number of items in all', count)
     .option('--all', 'every item')
     .option('--after <cursor>', 'start after this cursor')
-    .action((kind: string, ids: string[], flags: ListFlags) => {
-      const operation = findOperation(`${kind}.list`)
-      const query = { ...readPairs('-q', flags.query), ...(flags.after !== undefined && { after: flags.after }) }
-      const input = { path: pathOf(operation, ids), query }
-      return withSession(terminal, flags, (session) => listItems(session, operation, input, kind, flags, terminal))
-    })
-  withFormatOptions(list, ['table', 'ndjson', 'json', 'csv'])
-  withSessionOptions(program.command('get'))
+    .addOption(formatOption('table', 'ndjson', 'json', 'csv'))
+    .addOption(fieldsOption)
+    .addOption(rawOption)
+
+const withCallOptions = (command: Command) =>
+  command
+    .addOption(profileOption)
+    .addOption(queryOption)
+    .option('-f, --field <name=value>', 'field of the body, as a string; can be repeated', collectPairs('-f'), {})
+    .option(
+      '-F, --json-field <name=json>',
+      'field of the body, as JSON; can be repeated',
+      collectPairs('-F', (text) => parseJson(text)),
+      {},
+    )
+    .option('--input <file>', 'the whole body as JSON; - reads stdin')
+    .option('--dry-run', 'print the request of a write instead of sending it')
+    .option('--yes', 'delete without a question')
+
+type ListFlags = OptionsOf<typeof declareList>
+type CallFlags = Partial<OptionsOf<typeof withCallOptions>>
+
+/** Adds `list`, `get`, `call` and `api`. */
+export function addCalls(program: Command, terminal: Terminal): void {
+  declareList(program).action((kind, ids, flags) => {
+    const operation = findOperation(`${kind}.list`)
+    const query = { ...flags.query, ...(flags.after !== undefined && { after: flags.after }) }
+    const input = { path: pathOf(operation, ids), query }
+    return withSession(terminal, flags, (session) => listItems(session, operation, input, kind, flags, terminal))
+  })
+  program
+    .command('get')
     .description('get one item')
+    .addOption(profileOption)
     .argument('<kind>', 'conversations, contacts, members, organization, tasks or segments')
     .argument('[ids...]', 'the id of the item')
-    .addOption(queryOption())
-    .action((kind: string, ids: string[], flags: CallFlags) => {
-      const operation = findOperation(`${kind}.get`)
-      return call(operation, pathOf(operation, ids), flags, terminal)
-    })
+    .addOption(queryOption)
+    .action((kind, ids, flags) => callById(`${kind}.get`, ids, flags, terminal))
   withCallOptions(program.command('call'))
     .description('call an operation of the package')
     .argument('<operation>', 'its id, such as messages.create')
     .argument('[ids...]', 'the ids of its path, in their order')
     .addHelpText('after', `\nOperations:\n${operationList()}`)
-    .action((id: string, ids: string[], flags: CallFlags) => {
-      const operation = findOperation(id)
-      return call(operation, pathOf(operation, ids), flags, terminal)
-    })
+    .action((id, ids, flags) => callById(id, ids, flags, terminal))
   withCallOptions(program.command('api'))
     .description('send a request to a path of the service')
     .argument('<method>', 'GET, POST, PUT, PATCH or DELETE')
     .argument('<path>', 'such as /api/oauth/v1/contacts')
-    .action((method: string, path: string, flags: CallFlags) => {
+    .action((method, path, flags) => {
       if (/^([a-z][a-z\d+.-]*:|\/\/)/i.test(path))
         throw usage('The path is a whole address.', 'Pass what follows the host.')
-      const operation = {
-        id: 'api',
-        method: method.toUpperCase() as Method,
-        path: `/${path.replace(/^\//, '')}`,
-        envelope: 'any',
-      }
-      return call(operation as Operation, {}, flags, terminal)
+      const verb = method.toUpperCase() as Method
+      const target: Operation['path'] = `/${path.replace(/^\//, '')}`
+      return call({ id: `${verb} ${target}`, method: verb, path: target, envelope: 'any' }, {}, flags, terminal)
     })
-}
-
-function queryOption(): Option {
-  return new Option('-q, --query <name=value>', 'query parameter; can be repeated').argParser(collect).default([])
-}
-
-function withCallOptions(command: Command): Command {
-  return withSessionOptions(command)
-    .addOption(queryOption())
-    .option('-f, --field <name=value>', 'field of the body, as a string; can be repeated', collect, [])
-    .option('-F, --json-field <name=json>', 'field of the body, as JSON; can be repeated', collect, [])
-    .option('--input <file>', 'the whole body as JSON; - reads stdin')
-    .option('--dry-run', 'print the request of a write instead of sending it')
-    .option('--yes', 'delete without a question')
 }
 
 async function listItems(
@@ -105,16 +96,12 @@ async function listItems(
   const isTerminal = stdout.isTTY === true
   const most = flags.max ?? (flags.all || isTerminal ? Number.POSITIVE_INFINITY : 100)
   const limit = Math.min(flags.limit ?? 100, most)
-  const usual: Format = isTerminal && !terminal.json ? 'table' : 'ndjson'
+  const usual = isTerminal && !terminal.json ? 'table' : 'ndjson'
   const format = createFormatter(flags.format ?? usual, kind, flags)
   let left = most
   let isFirst = true
-  for await (const { data, after } of listPages(
-    workspace,
-    operation,
-    { path, query: { ...query, limit } },
-    { signal },
-  )) {
+  const input = { path, query: { ...query, limit } }
+  for await (const { data, after } of listPages(workspace, operation, input, { signal })) {
     await terminal.print(format(data.slice(0, left)))
     if (isFirst && data.length > 0) noteUnseen(flags, data, terminal)
     isFirst = false
@@ -143,78 +130,54 @@ function bare<Definition extends Operation>({ body, response, ...operation }: Op
   return operation as Definition
 }
 
-async function call(
-  operation: Operation,
-  path: Readonly<Record<string, string>>,
-  flags: CallFlags,
-  terminal: Terminal,
-): Promise<void> {
+function callById(id: string, ids: readonly string[], flags: CallFlags, terminal: Terminal): Promise<void> {
+  const operation = findOperation(id)
+  return call(operation, pathOf(operation, ids), flags, terminal)
+}
+
+async function call(operation: Operation, path: Pairs, flags: CallFlags, terminal: Terminal): Promise<void> {
   const { method } = operation
   const body = await readBody(flags, terminal)
-  const input: OperationInput = { path, query: readPairs('-q', flags.query), ...(body !== undefined && { body }) }
+  const input: OperationInput = { path, query: flags.query, ...(body !== undefined && { body }) }
   if (flags.dryRun && method !== 'GET') {
     const url = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ''))
     return terminal.print(`${JSON.stringify({ method, path: url, query: input.query, body })}\n`)
   }
   if (method === 'DELETE')
-    await terminal.confirm(`Delete with ${operation.id} ${Object.values(path).join(' ')}?`, flags.yes)
+    await terminal.confirm(`Delete with ${[operation.id, ...Object.values(path)].join(' ')}?`, flags.yes)
   await withSession(terminal, flags, async (session) => {
     const { workspace } = session
     if (method !== 'GET') await tellWho(session, terminal)
-    const { signal } = terminal.io
-    const calling =
-      operation.id === 'api'
-        ? workspace.request(method, operation.path, input, { signal })
-        : workspace.call<Operation>(bare(operation), input, { signal })
+    const { signal, stdout } = terminal.io
+    const calling = workspace.call<Operation>(bare(operation), input, { signal })
     const result: unknown = await calling.catch((thrown: unknown) => {
       if (method === 'GET' || !signal.aborted) throw thrown
       throw new CommandError(65, 'Interrupted. The write may have been applied.', 'Check before you repeat it.')
     })
     if (result === undefined) return
-    await terminal.print(
-      `${JSON.stringify(result, null, terminal.io.stdout.isTTY && !terminal.json ? 2 : undefined)}\n`,
-      method === 'GET' ? undefined : 'The write was applied',
-    )
+    const text = JSON.stringify(result, null, stdout.isTTY && !terminal.json ? 2 : undefined)
+    await terminal.print(`${text}\n`, method === 'GET' ? undefined : 'The write was applied')
   })
 }
 
 /** Tells on stderr whose data is written, and as whom. */
-export async function tellWho({ workspace, login }: Session, terminal: Terminal): Promise<void> {
-  const identity = login?.connection ?? identityOf(await workspace.me({ signal: terminal.io.signal }))
+export async function tellWho(session: Session, terminal: Terminal): Promise<void> {
+  const identity = await session.identify()
   const { organization, actor } = identity
   terminal.note(`Writing to ${describeIdentity(identity)}.`, { organization, actor })
 }
 
-/** Reads `name=value` pairs, each name once. */
-export function readPairs(
-  flag: string,
-  pairs: readonly string[],
-  parse = (text: string): unknown => text,
-): Record<string, string> {
-  const values = new Map<string, unknown>()
-  for (const pair of pairs) {
-    const at = pair.indexOf('=')
-    const name = pair.slice(0, at)
-    if (at < 1) throw usage(`${flag} takes name=value.`, 'Put an = between them.')
-    if (values.has(name)) throw usage(`${flag} has ${name} twice.`, 'Pass it once.')
-    values.set(name, parse(pair.slice(at + 1)))
-  }
-  return Object.fromEntries(values) as Record<string, string>
-}
-
-async function readBody({ field, jsonField, input }: CallFlags, terminal: Terminal): Promise<unknown> {
-  const texts = readPairs('-f', field ?? [])
-  const values = readPairs('-F', jsonField ?? [], (text) => parseJson(text, '-F'))
-  const twice = Object.keys(values).find((name) => Object.hasOwn(texts, name))
+async function readBody({ field = {}, jsonField = {}, input }: CallFlags, terminal: Terminal): Promise<unknown> {
+  const twice = Object.keys(jsonField).find((name) => Object.hasOwn(field, name))
   if (twice !== undefined) throw usage(`-f and -F both have ${twice}.`, 'Pass it once.')
-  const fields = { ...texts, ...values }
+  const fields = { ...field, ...jsonField }
   const hasFields = Object.keys(fields).length > 0
   if (input === undefined) return hasFields ? fields : undefined
   if (hasFields) throw usage('--input is the whole body.', 'Leave -f and -F out.')
   return parseJson(input === '-' ? await terminal.readAll() : String(await readBytes(input)), '--input')
 }
 
-function parseJson(text: string, flag: string): unknown {
+function parseJson(text: string, flag = '-F'): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -11,33 +11,29 @@ export interface Answer {
   sent?(): void
 }
 
-/** A server at a redirect URI. */
-export interface Listener {
-  /** Ends the connections too, which a browser would keep open and the process with them. */
-  close(): void
-}
-
 /**
- * Listens at a redirect URI: at both addresses of `localhost`, because browsers differ in which they use. Returns why
- * it cannot listen, if the URI belongs to another machine or the port is in use.
+ * Listens at a redirect URI: at both addresses of `localhost`, because browsers differ in which they use. Returns a
+ * function that ends the server, and why it cannot listen, if the URI belongs to another machine or the port is in use.
  *
  * @param answer called with the address that the browser has requested; the page is sent when it resolves
  */
 export async function listenAt(
   redirectUri: string,
   answer: (address: string) => Promise<Answer>,
-): Promise<Listener | string> {
+): Promise<{ close(): void; problem?: string }> {
   const url = new URL(redirectUri)
-  if (url.protocol !== 'http:' || !isLoopback(url)) return 'The redirect URI is not an address of this machine.'
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
-  const isName = !/^[\d.:a-f]+$/.test(host)
   const servers: Server[] = []
   const close = () => {
     for (const server of servers) {
       server.close()
+      // A browser would keep them open, and the process with them.
       server.closeAllConnections()
     }
   }
+  if (url.protocol !== 'http:' || !isLoopback(url))
+    return { close, problem: 'The redirect URI is not an address of this machine.' }
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const isName = !/^[\d.:a-f]+$/.test(host)
   for (const address of isName ? ['127.0.0.1', '::1'] : [host]) {
     const server = createServer((request, response) => void respond(request, response, answer))
     server.listen(Number(url.port || 80), address)
@@ -49,7 +45,7 @@ export async function listenAt(
       // A machine without IPv6.
       if (address === '::1' && isName && (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT')) continue
       close()
-      return `Port ${url.port || 80} cannot be used here (${code}).`
+      return { close, problem: `Port ${url.port || 80} cannot be used here (${code}).` }
     }
   }
   return { close }

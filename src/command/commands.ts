@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings'
 import { version } from '../shared/version.ts'
 import { exitCodes, programName } from './errors.ts'
 import type { Terminal } from './terminal.ts'
@@ -8,7 +8,6 @@ export function addCommands(program: Command, terminal: Terminal): void {
   program
     .command('commands')
     .description('list all commands, options and exit codes')
-    .option('--json', 'print JSON')
     .action(async () => {
       const commands = leavesOf(program).map(describe)
       const text = commands.map(({ name, description }) => `${name.padEnd(18)}  ${description}`).join('\n')
@@ -16,22 +15,19 @@ export function addCommands(program: Command, terminal: Terminal): void {
     })
 }
 
-/** A command without commands below it, under its whole name. */
-interface Leaf {
-  readonly name: string
-  readonly command: Command
+/** Returns the commands that do something. */
+export function leavesOf(parent: CommandUnknownOpts): CommandUnknownOpts[] {
+  return parent.commands.flatMap((command) => (command.commands.length === 0 ? [command] : leavesOf(command)))
 }
 
-function leavesOf(parent: Command, path = ''): Leaf[] {
-  return parent.commands.flatMap((command) => {
-    const name = `${path}${command.name()}`
-    return command.commands.length === 0 ? [{ name, command }] : leavesOf(command, `${name} `)
-  })
+/** Returns the name of a command after those of the commands above it, except the program. */
+function nameOf(command: CommandUnknownOpts): string {
+  return command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
 }
 
-function describe({ name, command }: Leaf) {
+function describe(command: CommandUnknownOpts) {
   return {
-    name,
+    name: nameOf(command),
     description: command.description(),
     arguments: command.registeredArguments.map((argument) => ({
       name: argument.name(),
@@ -43,14 +39,9 @@ function describe({ name, command }: Leaf) {
       flags,
       description,
       required: mandatory,
-      repeatable: variadic || Array.isArray(defaultValue),
+      repeatable: variadic || typeof defaultValue === 'object',
       ...(argChoices !== undefined && { choices: argChoices }),
-      ...(defaultValue !== undefined && !Array.isArray(defaultValue) && { default: defaultValue as unknown }),
+      ...(defaultValue !== undefined && typeof defaultValue !== 'object' && { default: defaultValue as unknown }),
     })),
   }
-}
-
-/** Collects the values of an option that can be repeated. */
-export function collect(value: string, before: readonly string[]): string[] {
-  return [...before, value]
 }

@@ -14,11 +14,14 @@ export interface ContactRow {
   readonly email: string
 }
 
+/** A row, and why it failed. */
+export type FailedRow = readonly [row: ContactRow, reason: string]
+
 /** A file with contacts. */
 export interface ContactFile {
   readonly rows: readonly ContactRow[]
   /** Returns rows as a file that can be imported again, with why they failed in the column `reason`. */
-  withReasons(failed: readonly (readonly [row: ContactRow, reason: string])[]): string
+  withReasons(failed: readonly FailedRow[]): string
 }
 
 /** What `csv-parse` returns with `raw` and `info`. */
@@ -45,7 +48,6 @@ export function readContacts(bytes: Buffer, map: Readonly<Record<string, string>
   const names = header?.record.map((name) => name.trim()) ?? []
   const hasReason = names.at(-1)?.toLowerCase() === reasonColumn
   const fields = fieldsOf(hasReason ? names.slice(0, -1) : names, map)
-  const quoted = (value: string) => `"${value.replaceAll('"', '""')}"`
   const rawOf = ({ raw, record }: Parsed): string => {
     const own = raw.replace(/^[\r\n]+|[\r\n]+$/g, '')
     if (!hasReason) return own
@@ -58,25 +60,21 @@ export function readContacts(bytes: Buffer, map: Readonly<Record<string, string>
     const given = Object.fromEntries(values.filter(([field, value]) => field !== '' && value !== ''))
     return { line: parsed.info.lines, raw: rawOf(parsed), fields: given, email: given.email?.toLowerCase() ?? '' }
   })
-  return {
-    rows,
-    withReasons: (failed) =>
-      `${[
-        `${header === undefined ? '' : rawOf(header)}${delimiter}${reasonColumn}`,
-        ...failed.map(([{ raw }, reason]) => `${raw}${delimiter}${quoted(reason)}`),
-      ].join('\n')}\n`,
-  }
+  const columns = `${header === undefined ? '' : rawOf(header)}${delimiter}${reasonColumn}\n`
+  const lineOf = ([{ raw }, reason]: FailedRow) => `${raw}${delimiter}${quoted(reason)}\n`
+  return { rows, withReasons: (failed) => columns + failed.map(lineOf).join('') }
+}
+
+function quoted(value: string): string {
+  return `"${value.replaceAll('"', '""')}"`
 }
 
 function checkUtf8(bytes: Buffer): void {
   if (isUtf8(bytes)) return
-  for (let line = 1, start = 0; ; line += 1) {
-    const end = bytes.indexOf(0x0a, start)
-    if (!isUtf8(bytes.subarray(start, end === -1 ? undefined : end))) {
-      throw new CommandError(70, `Line ${line} is not UTF-8.`, 'Save the file as "CSV UTF-8", then import it again.')
-    }
-    start = end + 1
-  }
+  // Latin-1 has a character for each byte.
+  const lines = bytes.toString('latin1').split('\n')
+  const line = lines.findIndex((text) => !isUtf8(Buffer.from(text, 'latin1'))) + 1
+  throw new CommandError(70, `Line ${line} is not UTF-8.`, 'Save the file as "CSV UTF-8", then import it again.')
 }
 
 function parseRows(text: string, delimiter: string): Parsed[] {

@@ -1,21 +1,13 @@
 import { lookup } from 'node:dns/promises'
-import type { Command } from 'commander'
+import type { Command } from '@commander-js/extra-typings'
 import type { Me } from '../index.ts'
 import { scopesFor } from '../oauth/index.ts'
 import { innermost, redact } from '../shared/errors/redact.ts'
 import { CommandError, describeFailure } from './errors.ts'
-import { listOf } from './format.ts'
-import { describeIdentity, identityOf, placeOf } from './identity.ts'
+import { describeIdentity, placeOf } from './identity.ts'
 import { type BuiltIn, findOperation } from './operations.ts'
-import {
-  givenUrl,
-  NotLoggedInError,
-  readBaseUrl,
-  type Session,
-  type SessionFlags,
-  withSession,
-  withSessionOptions,
-} from './session.ts'
+import { listOf, profileOption } from './options.ts'
+import { identityOf, NotLoggedInError, type Session, serviceUrl, withSession } from './session.ts'
 import type { Io, Terminal } from './terminal.ts'
 
 /** The result of a check. `inconclusive` means that the check itself could not run. */
@@ -78,7 +70,7 @@ const checks: Readonly<Record<string, (about: Case) => Found | Promise<Found>>> 
       if (problem instanceof NotLoggedInError) return ['skipped', 'There is none.', problem.hint]
       throw problem
     }
-    const place = placeOf(session, io.platform)
+    const place = placeOf(session.origin, io.platform)
     if ((await session.readToken()).startsWith('swot_')) return ['pass', place]
     return ['warn', `${place}: it does not begin with swot_`, 'Check that it is a token of this service.']
   },
@@ -103,22 +95,25 @@ const exitCodes: Readonly<Record<string, 70 | 75 | 77>> = { dns: 75, scopes: 77 
 
 /** Adds `doctor`, which checks one thing after the other, and says what to do. */
 export function addDoctor(program: Command, terminal: Terminal): void {
-  withSessionOptions(program.command('doctor'))
+  program
+    .command('doctor')
     .description('check network, clock, token and scopes, and say what to do')
+    .addOption(profileOption)
     .option('--for <operations>', 'operations that the token must be allowed, such as contacts.create')
-    .action(async (flags: SessionFlags & { for?: string }) => {
+    .action(async (flags) => {
       const { io } = terminal
       const operations = listOf(flags.for ?? '').map(findOperation)
-      const urlOf = (session?: Session) => new URL(session?.baseUrl ?? givenUrl(io) ?? readBaseUrl())
-      let hasStarted = false
+      let session: Session | undefined
+      const diagnoseWith = (url: string, problem?: unknown) =>
+        diagnose({ io, url: new URL(url), session, problem, operations }, terminal)
       try {
-        await withSession(terminal, flags, (session) => {
-          hasStarted = true
-          return diagnose({ io, url: urlOf(session), session, problem: undefined, operations }, terminal)
+        await withSession(terminal, flags, (found) => {
+          session = found
+          return diagnoseWith(found.origin.baseUrl)
         })
       } catch (thrown) {
-        if (hasStarted) throw thrown
-        await diagnose({ io, url: urlOf(), session: undefined, problem: thrown, operations }, terminal)
+        if (session !== undefined) throw thrown
+        await diagnoseWith(serviceUrl(io), thrown)
       }
     })
 }

@@ -40,12 +40,13 @@ export class CommandError extends SupportWorkspaceError {
   static override readonly kind: string = 'CommandError'
 
   readonly exitCode: ExitCode
+  /** The command to run next, as `commandOf` returns it. */
+  readonly next: readonly string[] | undefined
 
-  /** @param next the command to run next, as `commandOf` returns it */
   constructor(exitCode: ExitCode, message: string, hint: string, next?: readonly string[]) {
     super(message, { hint, remedy: remedies[exitCode] ?? 'fix' })
     this.exitCode = exitCode
-    if (next !== undefined) suggest(this, next)
+    this.next = next
   }
 }
 
@@ -63,13 +64,6 @@ export function interrupted(): CommandError {
   )
 }
 
-const nextCommands = new WeakMap<object, readonly string[]>()
-
-/** Remembers the command that a person or a program should run after an error. */
-export function suggest(error: object, next: readonly string[]): void {
-  if (!nextCommands.has(error)) nextCommands.set(error, next)
-}
-
 /** A failed command, as `--json` reports it in the last line of stderr. */
 export interface Failure extends Readonly<Record<string, unknown>> {
   readonly message: string
@@ -79,28 +73,25 @@ export interface Failure extends Readonly<Record<string, unknown>> {
 
 /** Describes what a command has thrown. No token or secret is in it. */
 export function describeFailure(thrown: unknown, args: readonly string[]): Failure {
-  const error = thrown instanceof Error ? explain(thrown) : thrown
+  const error: Error & { next?: Failure['next'] } = explain(
+    thrown instanceof Error ? thrown : new Error(String(thrown)),
+  )
   const exitCode = codeOf(error)
-  const again = exitCode === 75 ? commandOf(...args) : undefined
-  const next = (typeof error === 'object' && error !== null ? nextCommands.get(error) : undefined) ?? again ?? null
-  if (isSupportWorkspaceError(error)) {
-    const json = error.toJSON()
-    return { ...json, message: String(json.message), exitCode, next }
-  }
-  const { name, message } = error instanceof Error ? error : new Error(String(error))
-  return { name, message: redact(message), exitCode, next }
+  const { name, message, next = exitCode === 75 ? commandOf(...args) : null } = error
+  const json = isSupportWorkspaceError(error) ? error.toJSON() : { name, message: redact(message) }
+  return { ...json, message: String(json.message), exitCode, next }
 }
 
 /** Puts errors of Commander and of the file system into words. */
 function explain(error: Error): Error {
   if (error instanceof CommanderError) return usageOf(error)
-  if (isOfFile(error)) return unusable(error)
-  return /^E(NOSPC|FBIG|DQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '') ? noSpace(error) : error
-}
-
-/** A full disk, a quota or a limit for the size of files. */
-function noSpace(error: Error): CommandError {
-  return new CommandError(70, `A file could not be written (${causeOf(error)}).`, 'Make room, then run it again.')
+  const { code = '', path } = error as NodeJS.ErrnoException
+  // A full disk, a quota or a limit for the size of files.
+  if (/^E(NOSPC|FBIG|DQUOT)$/.test(code))
+    return new CommandError(70, `A file could not be written (${causeOf(error)}).`, 'Make room, then run it again.')
+  const isUnusable = /^(ERR_FS_)?E(NOENT|ACCES|PERM|EXIST|ISDIR|NOTDIR|LOOP|ROFS|NAMETOOLONG)$/.test(code)
+  if (path === undefined || !isUnusable) return error
+  return usage(redact(`${path} cannot be opened (${code}).`), 'Check its name and its folder.')
 }
 
 /**
@@ -117,21 +108,6 @@ export function lostOutput(error: Error, effect: string | undefined): CommandErr
 /** Returns the words of the system for an error, such as "ENOSPC: no space left on device". */
 function causeOf({ message }: Error): string {
   return message.replace(/, \w+$/, '')
-}
-
-/** An error of the file system about a path that was given. */
-type FileError = Error & { readonly code: string; readonly path: string }
-
-function isOfFile(error: Error): error is FileError {
-  const { code, path } = error as Partial<FileError>
-  return (
-    typeof path === 'string' &&
-    /^(ERR_FS_)?E(NOENT|ACCES|PERM|EXIST|ISDIR|NOTDIR|LOOP|ROFS|NAMETOOLONG)$/.test(code ?? '')
-  )
-}
-
-function unusable({ path, code }: FileError): CommandError {
-  return usage(redact(`${path} cannot be opened (${code}).`), 'Check its name and its folder.')
 }
 
 function codeOf(error: unknown): number {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { parse } from 'csv-parse'
 import type { Checkpoint } from '../index.ts'
@@ -31,6 +31,13 @@ interface Saved extends Checkpoint {
   readonly files: readonly Progress[]
 }
 
+interface OpenFile {
+  readonly path: string
+  readonly handle: FileHandle
+  /** The number of bytes that were written. */
+  bytes: number
+}
+
 /**
  * The files of an export and the checkpoint beside them. A page is written in three steps: the rows, an fsync, and a
  * rename that puts the new checkpoint into its place. If the process is killed between two of them, the file has more
@@ -38,25 +45,14 @@ interface Saved extends Checkpoint {
  */
 export class ExportFiles implements Sink {
   readonly start: Checkpoint
-  readonly #paths: readonly string[]
+  readonly #files: OpenFile[] = []
+  readonly #checkpoint: string
   readonly #options: string
-  readonly #platform: string
-  readonly #handles: readonly FileHandle[]
-  readonly #bytes: number[]
 
-  private constructor(
-    paths: readonly string[],
-    options: string,
-    platform: string,
-    saved: Saved,
-    handles: FileHandle[],
-  ) {
-    this.#paths = paths
+  private constructor({ cursor, done }: Checkpoint, checkpoint: string, options: string) {
+    this.start = { cursor, done }
+    this.#checkpoint = checkpoint
     this.#options = options
-    this.#platform = platform
-    this.start = { cursor: saved.cursor, done: saved.done }
-    this.#handles = handles
-    this.#bytes = saved.files.map(({ bytes }) => bytes)
   }
 
   /**
@@ -65,44 +61,46 @@ export class ExportFiles implements Sink {
    * @param options what must be the same in every run, as text
    * @throws CommandError if a file does not belong to the checkpoint. It is left as it is.
    */
-  static async open(paths: readonly string[], options: string, platform: string): Promise<ExportFiles> {
-    const saved = await readSaved(checkpointOf(paths))
+  static async open(paths: readonly string[], options: string): Promise<ExportFiles> {
+    const checkpoint = checkpointOf(paths)
+    const saved = await readSaved(checkpoint)
     if (saved !== undefined && (saved.options !== options || saved.files.length !== paths.length)) {
-      throw refused(checkpointOf(paths), 'belongs to an export with other options, or of another organization')
+      throw refused(checkpoint, 'belongs to an export with other options, or of another organization')
     }
-    const handles: FileHandle[] = []
+    const files = new ExportFiles(saved ?? { cursor: null, done: false }, checkpoint, options)
     try {
-      const mode = saved?.done ? 'r' : 'r+'
-      for (const path of paths) handles.push(await (saved === undefined ? create(path) : open(path, mode)))
-      for (const [index, handle] of handles.entries()) await check(paths[index] ?? '', handle, index, saved)
-      if (saved?.done) return new ExportFiles(paths, options, platform, saved, handles)
-      for (const [index, handle] of handles.entries()) await handle.truncate(saved?.files[index]?.bytes ?? 0)
-      const fresh = {
-        cursor: null,
-        done: false,
-        options,
-        files: paths.map(() => ({ bytes: 0, digest: '', inode: '' })),
-      }
-      const files = new ExportFiles(paths, options, platform, saved ?? fresh, handles)
+      for (const [index, path] of paths.entries()) await files.#open(path, saved?.files[index])
+      if (saved?.done) return files
+      for (const { handle, bytes } of files.#files) await handle.truncate(bytes)
       if (saved === undefined) await files.save(files.start)
       return files
     } catch (thrown) {
-      for (const handle of handles) await handle.close()
-      const { code } = thrown as NodeJS.ErrnoException
-      throw code === 'ENOENT' && saved !== undefined ? refused(checkpointOf(paths), 'has lost its file') : thrown
+      await files[Symbol.asyncDispose]()
+      throw thrown
     }
   }
 
+  async #open(path: string, progress: Progress | undefined): Promise<void> {
+    if (progress === undefined) {
+      this.#files.push({ path, handle: await create(path), bytes: 0 })
+      return
+    }
+    const handle = await open(path, this.start.done ? 'r' : 'r+').catch((thrown: NodeJS.ErrnoException) => {
+      throw thrown.code === 'ENOENT' ? refused(this.#checkpoint, 'has lost its file') : thrown
+    })
+    this.#files.push({ path, handle, bytes: progress.bytes })
+    await check(path, handle, progress, this.start.done)
+  }
+
   get isEmpty(): boolean {
-    return this.#bytes.every((bytes) => bytes === 0)
+    return this.#files.every(({ bytes }) => bytes === 0)
   }
 
   /** Yields the ids of the rows in the first file. */
   async *ids(isCsv: boolean): AsyncGenerator<string, void, undefined> {
-    const [path = ''] = this.#paths
-    const [bytes = 0] = this.#bytes
-    if (bytes === 0) return
-    const stream = createReadStream(path, { end: bytes - 1 })
+    const [file] = this.#files
+    if (file === undefined || file.bytes === 0) return
+    const stream = createReadStream(file.path, { end: file.bytes - 1, encoding: 'utf8' })
     if (isCsv) {
       const rows = stream.pipe(parse({ columns: true }))
       // The guard against formulas puts a quote before some ids.
@@ -113,29 +111,26 @@ export class ExportFiles implements Sink {
   }
 
   async append(texts: readonly string[]): Promise<void> {
-    for (const [index, handle] of this.#handles.entries()) {
+    for (const [index, file] of this.#files.entries()) {
       const data = Buffer.from(texts[index] ?? '')
-      if (data.length === 0) continue
-      const position = this.#bytes[index] ?? 0
-      await writeAll(handle, data, position)
-      this.#bytes[index] = position + data.length
+      await writeAll(file.handle, data, file.bytes)
+      file.bytes += data.length
     }
   }
 
   async save({ cursor, done }: Checkpoint): Promise<void> {
     const files: Progress[] = []
-    for (const [index, handle] of this.#handles.entries()) {
+    for (const { handle, bytes } of this.#files) {
       await handle.sync()
-      const bytes = this.#bytes[index] ?? 0
       const { ino } = await handle.stat({ bigint: true })
       files.push({ bytes, digest: await digestOf(handle, bytes), inode: String(ino) })
     }
     const saved: Saved = { options: this.#options, cursor, done, files }
-    await replaceFile(checkpointOf(this.#paths), `${JSON.stringify(saved)}\n`, this.#platform)
+    await replaceFile(this.#checkpoint, `${JSON.stringify(saved)}\n`)
   }
 
-  async close(): Promise<void> {
-    for (const handle of this.#handles) await handle.close()
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { handle } of this.#files) await handle.close()
   }
 }
 
@@ -152,10 +147,9 @@ async function writeAll(handle: FileHandle, data: Buffer, position: number): Pro
 
 /** Yields the lines of a text. Unlike `node:readline`, it does not split at U+2028 and U+2029, which JSON leaves as they are. */
 async function* linesOf(stream: AsyncIterable<unknown>): AsyncGenerator<string, void, undefined> {
-  const decoder = new TextDecoder()
   let rest = ''
   for await (const chunk of stream) {
-    const lines = (rest + decoder.decode(chunk as Uint8Array, { stream: true })).split('\n')
+    const lines = `${rest}${chunk}`.split('\n')
     rest = lines.pop() ?? ''
     yield* lines
   }
@@ -167,12 +161,8 @@ export function checkpointOf([path = '']: readonly string[]): string {
 }
 
 async function readSaved(path: string): Promise<Saved | undefined> {
-  const text = await readBytes(path).catch((thrown: NodeJS.ErrnoException) => {
-    if (thrown.code === 'ENOENT') return undefined
-    throw thrown
-  })
-  if (text === undefined) return undefined
-  const saved = parseObject(String(text)) as unknown as Saved | undefined
+  if (!existsSync(path)) return undefined
+  const saved = parseObject(String(await readBytes(path))) as unknown as Saved | undefined
   if (typeof saved?.options === 'string' && Array.isArray(saved.files) && saved.files.every(isProgress)) return saved
   throw refused(path, 'is damaged')
 }
@@ -198,15 +188,13 @@ async function create(path: string): Promise<FileHandle> {
   }
 }
 
-async function check(path: string, handle: FileHandle, index: number, saved: Saved | undefined): Promise<void> {
-  const progress = saved?.files[index]
-  if (saved === undefined || progress === undefined) return
+async function check(path: string, handle: FileHandle, progress: Progress, isDone: boolean): Promise<void> {
   const { bytes, digest, inode } = progress
   const { size, ino } = await handle.stat({ bigint: true })
-  if (size < BigInt(bytes) || (saved.done && size > BigInt(bytes)))
+  if (size < bytes || (isDone && size > bytes))
     throw refused(path, `has ${size} bytes, and had ${bytes} at its checkpoint`)
-  if ((await digestOf(handle, bytes)) !== digest) throw refused(path, 'is not the file of its checkpoint')
-  if (bytes === 0 && String(ino) !== inode) throw refused(path, 'is not the file of its checkpoint')
+  const isSame = bytes === 0 ? String(ino) === inode : (await digestOf(handle, bytes)) === digest
+  if (!isSame) throw refused(path, 'is not the file of its checkpoint')
 }
 
 const digested = 4096

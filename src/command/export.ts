@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 import { Readable } from 'node:stream'
-import type { Command } from 'commander'
+import type { Command } from '@commander-js/extra-typings'
 import yoctoSpinner from 'yocto-spinner'
 import {
   AdaptiveRateLimiter,
@@ -13,46 +13,38 @@ import {
 import { listPages } from './call.ts'
 import { CommandError, usage } from './errors.ts'
 import { checkpointOf, ExportFiles, type Sink } from './export-files.ts'
-import {
-  count,
-  type FormatFlags,
-  knownFields,
-  namesOf,
-  noteUnseen,
-  toCsv,
-  valueAt,
-  withFormatOptions,
-} from './format.ts'
-import { identityOf } from './identity.ts'
+import { knownFields, noteUnseen, pick, toCsv, valueAt } from './format.ts'
 import { type BuiltIn, findOperation } from './operations.ts'
-import { type Session, type SessionFlags, withSession, withSessionOptions } from './session.ts'
+import { count, fieldsOption, formatOption, namesOf, type OptionsOf, profileOption, rawOption } from './options.ts'
+import { type Session, withSession } from './session.ts'
 import type { Terminal } from './terminal.ts'
-
-interface Flags extends SessionFlags, FormatFlags {
-  readonly with?: readonly string[]
-  readonly out?: string
-  readonly limit: number
-  readonly progress: boolean
-}
 
 type Part = 'messages' | 'notes'
 type Row = Readonly<Record<string, unknown>>
 
-/** Adds `export`, which a kill at any moment only delays. */
-export function addExport(program: Command, terminal: Terminal): void {
-  const command = withSessionOptions(program.command('export'))
+const declareExport = (program: Command) =>
+  program
+    .command('export')
     .description('write every item to a file; run the same command again to go on after an interruption')
+    .addOption(profileOption)
     .argument('<kind>', 'conversations, contacts, members, tasks or segments')
     .option('--with <parts>', 'messages, notes or both of each conversation', namesOf)
     .option('--out <file>', 'the file, which must not exist (default: stdout, where nothing can go on)')
     .option('--limit <number>', 'number of items of a page', count, 100)
     .option('--no-progress', 'no status line')
-    .action((kind: string, flags: Flags) => {
-      const job = planExport(kind, flags)
-      const client = { ...jobOptions, rateLimiter: new AdaptiveRateLimiter() }
-      return withSession(terminal, flags, (session) => runExport(job, session, terminal), client)
-    })
-  withFormatOptions(command, ['ndjson', 'csv'])
+    .addOption(formatOption('ndjson', 'csv'))
+    .addOption(fieldsOption)
+    .addOption(rawOption)
+
+type Flags = OptionsOf<typeof declareExport>
+
+/** Adds `export`, which a kill at any moment only delays. */
+export function addExport(program: Command, terminal: Terminal): void {
+  declareExport(program).action((kind, flags) => {
+    const job = planExport(kind, flags)
+    const client = { ...jobOptions, rateLimiter: new AdaptiveRateLimiter() }
+    return withSession(terminal, flags, (session) => runExport(job, session, terminal), client)
+  })
 }
 
 /** A checked export. */
@@ -94,12 +86,12 @@ async function runExport(job: Job, session: Session, terminal: Terminal): Promis
     await copy(job, session, toStdout(terminal), [], terminal)
     return
   }
-  const { organization } = session.login?.connection ?? identityOf(await session.workspace.me({ signal: io.signal }))
-  const options = JSON.stringify([kind, parts, columns, fields, raw, session.baseUrl, organization.id])
+  const { organization } = await session.identify()
+  const options = JSON.stringify([kind, parts, columns, fields, raw, session.origin.baseUrl, organization.id])
   const extension = extname(out)
   const stem = out.slice(0, out.length - extension.length)
   const paths = [out, ...(columns === undefined ? [] : parts.map((part) => `${stem}.${part}${extension}`))]
-  const files = await ExportFiles.open(paths, options, io.platform)
+  await using files = await ExportFiles.open(paths, options)
   try {
     if (files.start.done)
       return terminal.note(
@@ -111,8 +103,6 @@ async function runExport(job: Job, session: Session, terminal: Terminal): Promis
   } catch (thrown) {
     if (io.signal.aborted) terminal.note(`${checkpointOf(paths)} has how far it came.`)
     throw thrown
-  } finally {
-    await files.close()
   }
 }
 
@@ -136,7 +126,7 @@ async function copy(
   const { kind, operation, flags, columns } = job
   const { signal } = terminal.io
   const known = new Set(written)
-  const status = createStatus(kind, flags.progress, terminal)
+  using status = createStatus(kind, flags.progress, terminal)
   let pages = 0
   if (columns !== undefined && sink.isEmpty) await sink.append(columns.map((names) => toCsv([names], flags.raw)))
   // From the start, the list must begin with what is written.
@@ -149,7 +139,8 @@ async function copy(
       const fresh = new Map(items.map((item) => [String(item.id), item]))
       for (const id of fresh.keys()) if (known.has(id)) fresh.delete(id)
       if (known.size === 0 && items.length > 0) noteUnseen(flags, items, terminal)
-      const rows = await withParts([...fresh.values()], workspace, job, terminal)
+      const addParts = (item: Row) => withParts(item, workspace, job, terminal)
+      const rows: Row[] = await Readable.from(fresh.values()).flatMap(addParts, { concurrency: 5 }).toArray()
       await sink.append(textsOf(rows, job))
       for (const { id } of rows) known.add(String(id))
       if (left.length === 0) await sink.save(checkpoint)
@@ -159,15 +150,11 @@ async function copy(
     if (left.length > 0) throw changed(flags.out)
   }
   try {
-    try {
-      await copyFrom(sink.start, [])
-    } catch (thrown) {
-      if (!(thrown instanceof CursorRejectedError) || sink.start.cursor === null) throw thrown
-      terminal.note('The service no longer accepts the cursor. The list is read from its start again.')
-      await copyFrom({ cursor: null, done: false }, [...known])
-    }
-  } finally {
-    status.stop()
+    await copyFrom(sink.start, [])
+  } catch (thrown) {
+    if (!(thrown instanceof CursorRejectedError) || sink.start.cursor === null) throw thrown
+    terminal.note('The service no longer accepts the cursor. The list is read from its start again.')
+    await copyFrom({ cursor: null, done: false }, [...known])
   }
   return known.size
 }
@@ -177,31 +164,18 @@ function changed(out: string | undefined): CommandError {
   return new CommandError(70, 'The list no longer begins with what was exported, and its cursor was refused.', hint)
 }
 
-/**
- * Adds the messages and notes of conversations. Five conversations are read at a time. Leaves out a conversation that was
- * removed since its page was read.
- */
-async function withParts(
-  items: Row[],
-  workspace: SupportWorkspace,
-  { parts }: Job,
-  terminal: Terminal,
-): Promise<Row[]> {
+/** Returns a conversation with its messages and notes, or nothing if it was removed since its page was read. */
+async function withParts(item: Row, workspace: SupportWorkspace, { parts }: Job, terminal: Terminal): Promise<Row[]> {
   const { signal } = terminal.io
-  const add = async (item: Row): Promise<Row[]> => {
-    const lists = parts.map(async (part) => [
-      part,
-      await workspace[part].list(String(item.id), { limit: 100 }, { signal }).toArray(),
-    ])
-    try {
-      return [{ ...item, ...Object.fromEntries(await Promise.all(lists)) }]
-    } catch (thrown) {
-      if (!(thrown instanceof NotFoundError) || (await isThere(String(item.id), workspace, signal))) throw thrown
-      terminal.note(`The conversation ${item.id} was removed during the export.`, { id: item.id })
-      return []
-    }
+  const id = String(item.id)
+  const lists = parts.map(async (part) => [part, await workspace[part].list(id, { limit: 100 }, { signal }).toArray()])
+  try {
+    return [{ ...item, ...Object.fromEntries(await Promise.all(lists)) }]
+  } catch (thrown) {
+    if (!(thrown instanceof NotFoundError) || (await isThere(id, workspace, signal))) throw thrown
+    terminal.note(`The conversation ${id} was removed during the export.`, { id })
+    return []
   }
-  return (await Readable.from(items).map(add, { concurrency: 5 }).toArray()).flat()
 }
 
 /** Whether one of two requests finds a conversation. The path of its messages is documented, so that a 404 is about it. */
@@ -217,9 +191,8 @@ async function isThere(id: string, workspace: SupportWorkspace, signal: AbortSig
 function textsOf(rows: readonly Row[], { parts, columns, flags }: Job): string[] {
   if (columns === undefined) {
     const { fields } = flags
-    const kept = (row: Row) =>
-      Object.fromEntries([...(fields ?? []), ...parts].map((name) => [name, valueAt(row, name)]))
-    return [rows.map((row) => `${JSON.stringify(fields === undefined ? row : kept(row))}\n`).join('')]
+    const kept = (row: Row) => (fields === undefined ? row : pick(row, [...fields, ...parts]))
+    return [rows.map((row) => `${JSON.stringify(kept(row))}\n`).join('')]
   }
   return columns.map((names, index) => {
     const part = parts[index - 1]
@@ -239,7 +212,7 @@ function textsOf(rows: readonly Row[], { parts, columns, flags }: Job): string[]
 function createStatus(kind: string, isWanted: boolean, { io, json }: Terminal) {
   const { stderr, env } = io
   const isShown = isWanted && !json && stderr.isTTY === true && env.CI === undefined && env.TERM !== 'dumb'
-  if (!isShown) return { update: () => {}, stop: () => {} }
+  if (!isShown) return { update: () => {}, [Symbol.dispose]: () => {} }
   const startedAt = performance.now()
   const spinner = yoctoSpinner({ text: kind, stream: stderr as NodeJS.WriteStream, handleSignals: false }).start()
   return {
@@ -247,6 +220,6 @@ function createStatus(kind: string, isWanted: boolean, { io, json }: Terminal) {
       const rate = Math.round(items / Math.max(1, (performance.now() - startedAt) / 1_000))
       spinner.text = `${items} ${kind}, ${pages} pages, ${rate}/s`
     },
-    stop: () => void spinner.stop(),
+    [Symbol.dispose]: () => void spinner.stop(),
   }
 }

@@ -1,17 +1,8 @@
-import type { Command } from 'commander'
+import type { Command } from '@commander-js/extra-typings'
 import { sweepProgram } from '../sweep/index.ts'
-import { collect } from './commands.ts'
 import { CommandError } from './errors.ts'
-import { count } from './format.ts'
+import { collect, count } from './options.ts'
 import type { Terminal } from './terminal.ts'
-
-interface Flags {
-  readonly folder?: string
-  readonly output: string[]
-  readonly only: string[]
-  readonly quick?: boolean
-  readonly parallel?: number
-}
 
 /** Adds `fault-test`, which shows whether a program loses or doubles a write. */
 export function addFaultTest(program: Command, terminal: Terminal): void {
@@ -24,9 +15,8 @@ export function addFaultTest(program: Command, terminal: Terminal): void {
     .option('--only <run>', 'a run to repeat, as the report names it', collect, [])
     .option('--quick', 'only a few faults, for each change of the program')
     .option('--parallel <number>', 'number of runs at the same time (default: the number of cores)', count)
-    .option('--json', 'print JSON, and errors as JSON')
     .addHelpText('after', environment)
-    .action(async (command: string[], { folder, output, only, quick, parallel }: Flags) => {
+    .action(async (command, { folder, output, only, quick, parallel }) => {
       const report = await sweepProgram(command, {
         folder,
         quick,

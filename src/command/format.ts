@@ -1,48 +1,23 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
 import { stringify } from 'csv-stringify/sync'
+import widthOf from 'fast-string-width'
 import { isObject } from '../shared/json.ts'
+import { listOf } from './options.ts'
 import { printable, type Terminal } from './terminal.ts'
 
 /** How rows are written. */
 export interface FormatFlags {
-  readonly format?: Format
-  readonly fields?: readonly string[]
-  readonly raw?: boolean
+  readonly format?: Format | undefined
+  readonly fields?: readonly string[] | undefined
+  readonly raw?: boolean | undefined
 }
 
 export type Format = 'table' | 'ndjson' | 'json' | 'csv'
-
-/** Adds the options that say how rows are written. */
-export function withFormatOptions(command: Command, formats: readonly Format[]): Command {
-  return command
-    .addOption(new Option('--format <format>', 'how to print the items').choices(formats))
-    .option('--fields <fields>', 'only these fields, such as id,status,user.email', namesOf)
-    .option('--raw', 'CSV: do not put a quote before texts that a spreadsheet would take for a formula')
-}
-
-/** Reads a list of names, separated by commas. */
-export function listOf(text: string): string[] {
-  return text.split(/[\s,]+/).filter((part) => part !== '')
-}
-
-/** Reads a list of at least one name. */
-export function namesOf(text: string): string[] {
-  const names = listOf(text)
-  if (names.length > 0) return names
-  throw new InvalidArgumentError('Name at least one.')
-}
 
 /** Notes the fields that no item of the first page has, because one may be misspelled. */
 export function noteUnseen({ fields = [] }: FormatFlags, items: readonly unknown[], terminal: Terminal): void {
   for (const field of fields.filter((each) => items.every((item) => valueAt(item, each) === undefined))) {
     terminal.note(`No item of the first page has the field ${field}.`, { field })
   }
-}
-
-/** Reads an integer of at least 1. */
-export function count(text: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('Pass an integer of at least 1.')
 }
 
 /** The fields of a kind in tables and CSV. The documents do not name the fields of tasks and segments. */
@@ -79,42 +54,33 @@ function toText(value: unknown): string {
 
 /** Returns a function that formats one page of a list after the other, and once more with undefined at the end. */
 export function createFormatter(format: Format, kind: string, { fields, raw }: FormatFlags) {
-  let isFirst = true
-  let columns = fields ?? knownFields[kind]
-  let widths: number[] = []
+  let columns: readonly string[] | undefined
+  let widths: readonly number[] | undefined
   return (items: readonly unknown[] | undefined): string => {
-    const starts = isFirst
-    if (items === undefined) return format === 'json' ? (starts ? '[]\n' : '\n]\n') : ''
+    const isFirst = columns === undefined
+    if (items === undefined) return format !== 'json' ? '' : isFirst ? '[]\n' : '\n]\n'
     if (items.length === 0) return ''
-    isFirst = false
-    columns ??= Object.keys(Object(items[0]))
-    if (format === 'ndjson' || format === 'json') {
-      const lines = items.map((item) => JSON.stringify(fields === undefined ? item : pick(item, fields)))
-      return format === 'ndjson' ? `${lines.join('\n')}\n` : `${starts ? '[\n' : ',\n'}${lines.join(',\n')}`
-    }
-    const shown = format === 'table' && fields === undefined ? columns.slice(0, 5) : columns
-    const rows = [...(starts ? [shown] : []), ...items.map((item) => shown.map((field) => valueAt(item, field)))]
+    const known = format === 'table' ? knownFields[kind]?.slice(0, 5) : knownFields[kind]
+    const shown = columns ?? fields ?? known ?? Object.keys(Object(items[0]))
+    columns = shown
+    const lines = items.map((item) => JSON.stringify(fields === undefined ? item : pick(item, fields)))
+    if (format === 'ndjson') return `${lines.join('\n')}\n`
+    if (format === 'json') return `${isFirst ? '[\n' : ',\n'}${lines.join(',\n')}`
+    const rows = [...(isFirst ? [shown] : []), ...items.map((item) => shown.map((field) => valueAt(item, field)))]
     if (format === 'csv') return toCsv(rows, raw)
     const texts = rows.map((row) => row.map((value) => shorten(toText(value))))
-    if (starts) widths = shown.map((_, index) => Math.max(...texts.map((row) => widthOf(row[index] ?? ''))))
-    const pad = (text: string, index: number) => text + ' '.repeat(Math.max(0, (widths[index] ?? 0) - widthOf(text)))
+    widths ??= shown.map((_, index) => Math.max(...texts.map((row) => widthOf(row[index] ?? ''))))
+    const pad = (text: string, index: number) => text + ' '.repeat(Math.max(0, (widths?.[index] ?? 0) - widthOf(text)))
     return texts.map((row) => `${row.map(pad).join('  ').trimEnd()}\n`).join('')
   }
 }
 
-function pick(item: unknown, fields: readonly string[]): Record<string, unknown> {
+/** Returns an item with some of its fields only. */
+export function pick(item: unknown, fields: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(fields.map((field) => [field, valueAt(item, field)]))
 }
 
 function shorten(text: string): string {
   const line = printable(text.replace(/\s+/g, ' '))
   return line.length > 40 ? `${line.slice(0, 39)}…` : line
-}
-
-/**
- * Returns how many columns a terminal needs for a text: two for a letter of East Asia or an emoji, none for an accent.
- */
-function widthOf(text: string): number {
-  const wide = /\p{Script=Han}|\p{Script=Hangul}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Emoji_Presentation}/u
-  return [...text].reduce((width, letter) => width + (/\p{M}/u.test(letter) ? 0 : wide.test(letter) ? 2 : 1), 0)
 }

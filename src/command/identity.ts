@@ -1,31 +1,24 @@
-import type { Command } from 'commander'
-import type { Me } from '../index.ts'
+import type { Command } from '@commander-js/extra-typings'
 import type { Connection } from '../oauth/index.ts'
 import { usage } from './errors.ts'
-import { findLogin, Logins } from './logins.ts'
-import { type Session, type SessionFlags, withSession, withSessionOptions } from './session.ts'
+import { findLogin, givenName, Logins } from './logins.ts'
+import { profileOption } from './options.ts'
+import { type Identity, identityOf, type Origin, type Session, type SessionFlags, withSession } from './session.ts'
 import type { Terminal } from './terminal.ts'
-
-/** Where a token comes from. */
-interface Origin {
-  readonly source: Session['source']
-  readonly profile?: string | undefined
-  readonly storedIn: string
-  readonly baseUrl: string
-}
-
-/** Whose token it is, as `/me` and a stored login say it. */
-export type Identity = Pick<Connection, 'organization' | 'actor' | 'user' | 'scopes'>
 
 /** Adds `whoami`, `token`, `logins`, `use` and `logout`. */
 export function addIdentity(program: Command, terminal: Terminal): void {
-  withSessionOptions(program.command('whoami'))
+  program
+    .command('whoami')
     .description('ask the service whose token it is; the health check of a job')
-    .action((flags: SessionFlags) => withSession(terminal, flags, (session) => whoami(session, terminal)))
-  withSessionOptions(program.command('token'))
+    .addOption(profileOption)
+    .action((flags) => withSession(terminal, flags, (session) => whoami(session, terminal)))
+  program
+    .command('token')
     .description('print the token to a pipe')
+    .addOption(profileOption)
     .option('--show', 'print it to a terminal too')
-    .action((flags: SessionFlags & { show?: boolean }) =>
+    .action((flags) =>
       withSession(terminal, flags, async ({ readToken }) => {
         if (terminal.io.stdout.isTTY && !flags.show) throw usage('The token would be shown.', 'Pass --show.')
         const token = await readToken()
@@ -35,20 +28,20 @@ export function addIdentity(program: Command, terminal: Terminal): void {
   program
     .command('logins')
     .description('list the stored logins, without their tokens')
-    .option('--json', 'print JSON lines, and errors as JSON')
     .action(() => listLogins(terminal))
   program
     .command('use')
     .description('make a login the current one')
     .argument('<name>', 'name of the login')
-    .option('--json', 'print errors as JSON')
-    .action((name: string) => withLogins(terminal, (logins) => logins.use(name)))
+    .action(async (name) => {
+      using logins = await Logins.open(terminal)
+      await logins.use(name)
+    })
   program
     .command('logout')
     .description('remove a stored login and its token')
-    .option('--profile <name>', 'name of the login (default: the current one)')
-    .option('--json', 'print errors as JSON')
-    .action((flags: SessionFlags) => withLogins(terminal, (logins) => logout(logins, flags, terminal)))
+    .addOption(profileOption)
+    .action((flags) => logout(flags, terminal))
 }
 
 /** Shows whose token it is, and where it is kept. */
@@ -70,18 +63,8 @@ export function placeOf({ source, storedIn }: Pick<Origin, 'source' | 'storedIn'
   return source === 'login' ? `${storedIn} (${access}, not encrypted)` : storedIn
 }
 
-async function whoami({ workspace, source, storedIn, baseUrl, login }: Session, terminal: Terminal): Promise<void> {
-  const me = await workspace.me({ signal: terminal.io.signal })
-  await showIdentity(terminal, identityOf(me), { source, profile: login?.name, storedIn, baseUrl })
-}
-
-/** Returns the identity of a token that `/me` describes. */
-export function identityOf({ organization, actor, user, scopes }: Me): Identity {
-  const party = (given: { id: string; name?: unknown; display_name?: unknown } | null | undefined) => {
-    const name = given?.display_name ?? given?.name
-    return { id: given?.id ?? '', ...(typeof name === 'string' && { name }) }
-  }
-  return { organization: party(organization), actor, scopes, ...(user && { user: party(user) }) } as Identity
+async function whoami({ workspace, origin }: Session, terminal: Terminal): Promise<void> {
+  await showIdentity(terminal, identityOf(await workspace.me({ signal: terminal.io.signal })), origin)
 }
 
 /** Returns organization, actor and person in words. */
@@ -94,50 +77,32 @@ export function nameOf({ name, id }: Connection['organization']): string {
   return name === undefined ? id : `${name.replace(/\s+/g, ' ')} (${id})`
 }
 
-async function withLogins<Result>(terminal: Terminal, use: (logins: Logins) => Promise<Result>): Promise<Result> {
-  const logins = await Logins.open(terminal.io)
-  try {
-    for (const repair of logins.repairs) terminal.note(repair)
-    return await use(logins)
-  } finally {
-    logins.close()
-  }
-}
-
 async function listLogins(terminal: Terminal): Promise<void> {
-  await withLogins(terminal, async (logins) => {
-    const { current, logins: all } = await logins.read()
-    for (const { name, baseUrl, connection } of all) {
-      const { organization, actor, user, scopes, connectedAt } = connection
-      const stored = await logins.storeOf(baseUrl).get(connection.key)
-      const isRevoked = stored?.revokedAt !== undefined || stored === undefined
-      const line = {
-        name,
-        current: name === current,
-        baseUrl,
-        organization,
-        actor,
-        user,
-        scopes,
-        connectedAt,
-        isRevoked,
-      }
-      const since = new Date(connectedAt).toISOString().slice(0, 10)
-      const who = user === undefined ? actor : `${actor} ${nameOf(user)}`
-      const mark = name === current ? '*' : ' '
-      const text = `${mark} ${name}  ${nameOf(organization)}  ${who}  ${baseUrl}  ${since}${isRevoked ? '  revoked' : ''}`
-      await terminal.show(line, text)
-    }
-    if (all.length === 0) terminal.note('There are no logins.')
-  })
+  using store = await Logins.open(terminal)
+  const logins = await store.list()
+  for (const login of logins) {
+    const { name, baseUrl, connection } = login
+    const { organization, actor, user, scopes, connectedAt } = connection
+    const stored = await store.storeOf(baseUrl).get(connection.key)
+    const isRevoked = stored?.revokedAt !== undefined || stored === undefined
+    const current = login === logins[0]
+    const since = new Date(connectedAt).toISOString().slice(0, 10)
+    const who = user === undefined ? actor : `${actor} ${nameOf(user)}`
+    await terminal.show(
+      { name, current, baseUrl, organization, actor, user, scopes, connectedAt, isRevoked },
+      `${current ? '*' : ' '} ${name}  ${nameOf(organization)}  ${who}  ${baseUrl}  ${since}${isRevoked ? '  revoked' : ''}`,
+    )
+  }
+  if (logins.length === 0) terminal.note('There are no logins.')
 }
 
-async function logout(logins: Logins, { profile }: SessionFlags, terminal: Terminal): Promise<void> {
-  const register = await logins.read()
-  const name = profile ?? (terminal.io.env.SUPPORT_WORKSPACE_PROFILE || undefined) ?? register.current
-  if (name === undefined) return terminal.note('There is no login.')
-  const login = findLogin(register, name)
-  await logins.remove(login)
+async function logout({ profile }: SessionFlags, terminal: Terminal): Promise<void> {
+  using store = await Logins.open(terminal)
+  const logins = await store.list()
+  const name = givenName(terminal.io, profile)
+  const login = name === undefined ? logins[0] : findLogin(logins, name)
+  if (login === undefined) return terminal.note('There is no login.')
+  await store.remove(login)
   terminal.note(
     `The token of ${nameOf(login.connection.organization)} was removed from this machine. It still works: an admin revokes it in the dashboard.`,
   )

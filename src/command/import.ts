@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
-import { access, constants, mkdir, open, writeFile } from 'node:fs/promises'
+import { access, appendFile, constants, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, parse } from 'node:path'
 import { Readable } from 'node:stream'
-import { Argument, type Command, InvalidArgumentError as InvalidFlagError } from 'commander'
+import { Argument, type Command, InvalidArgumentError as InvalidFlagError } from '@commander-js/extra-typings'
 import {
   ActorSelfRequiredError,
   AdaptiveRateLimiter,
@@ -14,45 +14,43 @@ import {
 } from '../index.ts'
 import { UnconfirmedWriteError, type WriteCheck, WriteJournal } from '../journal/index.ts'
 import { type SqliteStorage, sqliteStorage } from '../storage/index.ts'
-import { readPairs, tellWho } from './call.ts'
-import { collect } from './commands.ts'
-import { type ContactRow, readContacts } from './contact-file.ts'
+import { tellWho } from './call.ts'
+import { type ContactRow, type FailedRow, readContacts } from './contact-file.ts'
 import { CommandError, commandOf } from './errors.ts'
-import { checkPrivateFile, readBytes, requireSqlite } from './private-files.ts'
-import { readBaseUrl, type Session, type SessionFlags, withSession, withSessionOptions } from './session.ts'
+import { collectPairs, type OptionsOf, profileOption } from './options.ts'
+import { makePrivate, readBytes, requireSqlite } from './private-files.ts'
+import { type Session, serviceUrl, withSession } from './session.ts'
 import type { Terminal } from './terminal.ts'
-
-interface Flags extends SessionFlags {
-  readonly state: string
-  readonly map: readonly string[]
-  readonly check: boolean
-  readonly failed?: string
-  readonly dryRun?: boolean
-  readonly confirmTimeout: number
-}
 
 const stateOption = ['--state <folder>', 'the folder of the write journal'] as const
 
-/** Adds `import contacts`, and `journal` for the person who decides about unconfirmed writes. */
-export function addImport(program: Command, terminal: Terminal): void {
-  withSessionOptions(program.command('import').description('create what a file has, once').command('contacts'))
+const declareImport = (program: Command) =>
+  program
+    .command('import')
+    .description('create what a file has, once')
+    .command('contacts')
+    .addOption(profileOption)
     .description('create the contacts of a CSV file; run the same command again to go on after an interruption')
     .argument('<file>', 'CSV with the columns email and name')
     .requiredOption(...stateOption)
-    .option('--map <column=field>', 'what another column is; can be repeated', collect, [])
+    .option('--map <column=field>', 'what another column is; can be repeated', collectPairs('--map'), {})
     .option('--no-check', 'do not read the contacts that exist')
     .option('--failed <file>', 'write the rows that failed, with why, to a file that can be imported again')
     .option('--dry-run', 'send nothing, and tell what would be created')
     .option('--confirm-timeout <seconds>', 'how long to check for a contact whose response was lost', seconds, 30)
-    .action((file: string, flags: Flags) => importContacts(file, flags, terminal))
+
+type Flags = OptionsOf<typeof declareImport>
+
+/** Adds `import contacts`, and `journal` for the person who decides about unconfirmed writes. */
+export function addImport(program: Command, terminal: Terminal): void {
+  declareImport(program).action((file, flags) => importContacts(file, flags, terminal))
   const journal = program.command('journal').description('list and resolve the writes of an import')
   journal
     .command('list')
     .description('list the writes, each with what is known of it')
     .requiredOption(...stateOption)
     .option('--unconfirmed', 'only those that a person has to resolve')
-    .option('--json', 'print JSON lines, and errors as JSON')
-    .action((flags: { state: string; unconfirmed?: boolean }) =>
+    .action((flags) =>
       withJournal(flags.state, terminal, async (journal) => {
         for (const entry of await journal.list(flags.unconfirmed ? { state: 'unconfirmed' } : {})) {
           const sent = new Date(entry.sentAt).toISOString()
@@ -64,10 +62,11 @@ export function addImport(program: Command, terminal: Terminal): void {
     .command('resolve')
     .description('record whether an unconfirmed write was applied')
     .argument('<key>', 'the key, as `journal list` prints it')
-    .addArgument(new Argument('<outcome>', 'applied, or absent to send it again').choices(['applied', 'absent']))
+    .addArgument(
+      new Argument('<outcome>', 'applied, or absent to send it again').choices(['applied', 'absent'] as const),
+    )
     .requiredOption(...stateOption)
-    .option('--json', 'print JSON, and errors as JSON')
-    .action((key: string, outcome: 'applied' | 'absent', flags: { state: string }) =>
+    .action((key, outcome, flags) =>
       withJournal(flags.state, terminal, async (journal) => {
         await journal.resolve(key, outcome)
         const text = outcome === 'applied' ? 'The next import counts it as created.' : 'The next import sends it again.'
@@ -81,105 +80,111 @@ function seconds(text: string): number {
   throw new InvalidFlagError('Pass seconds, for example 30.')
 }
 
+type Counts = Readonly<Record<Outcome, number>>
 type Outcome = 'created' | 'existed' | 'repeated' | 'failed' | 'unconfirmed'
+type Result = readonly [outcome: Outcome, reason?: string, isLost?: boolean]
 
 /** The number of writes without an answer after which the service is most likely down. */
 const mostUnconfirmed = 5
 
 async function importContacts(path: string, flags: Flags, terminal: Terminal): Promise<void> {
-  const { state, check, dryRun, failed: failedPath } = flags
-  const file = readContacts(await readBytes(path), readPairs('--map', flags.map))
+  const { state, dryRun = false, failed: failedPath } = flags
+  const file = readContacts(await readBytes(path), flags.map)
   // Before the rows are sent whose failures it is for.
   if (failedPath !== undefined) await access(`${dirname(failedPath)}/`, constants.W_OK)
-  const confirmTimeout = flags.confirmTimeout * 1_000
-  const counts: Record<Outcome, number> = { created: 0, existed: 0, repeated: 0, failed: 0, unconfirmed: 0 }
-  const failed: [ContactRow, string][] = []
-  const count = (outcome: Outcome, row: ContactRow, reason = '') => {
-    counts[outcome] += 1
-    if (outcome === 'failed') failed.push([row, reason])
-    if (reason !== '') terminal.note(`Line ${row.line}: ${reason}`, { line: row.line, outcome })
-  }
+  const counts = { created: 0, existed: 0, repeated: 0, failed: 0, unconfirmed: 0 }
+  const failed: FailedRow[] = []
   const storage = dryRun ? undefined : await openStorage(state, terminal)
-  const running = new Set<Promise<unknown>>()
-  let written = failedPath
-  let outputError: unknown
   const work = async (session: Session): Promise<void> => {
-    const { workspace } = session
-    const { signal } = terminal.io
-    if (!dryRun) await tellWho(session, terminal)
-    const existing = new Set<string>()
-    if (check) {
-      for await (const { user } of workspace.contacts.list({ limit: 100 }, { signal })) {
-        if (typeof user?.email === 'string') existing.add(user.email.trim().toLowerCase())
-      }
-    }
-    const onCheck = ({ key, until }: WriteCheck) => {
-      const wait = Math.ceil((until - Date.now()) / 1_000)
-      terminal.say(`The import checks whether ${key} was created, for up to ${Math.max(0, wait)} s.`)
-    }
-    const journal = storage && new WriteJournal({ workspace, storage, confirmTimeout, onCheck })
-    const seen = new Set<string>()
+    const create = await prepare(session, storage, flags, terminal)
     let lost = 0
+    let problem: unknown
     const importRow = async (row: ContactRow): Promise<void> => {
-      const { email, fields } = row
-      if (email === '') return count('failed', row, 'The row has no address.')
-      if (seen.has(email)) return count('repeated', row)
-      seen.add(email)
-      const key = `contact:${email}`
-      // The list also has the contacts that an earlier run has created.
-      if (existing.has(email) && (await journal?.get(key)) === undefined) return count('existed', row)
-      if (journal === undefined) return count('created', row)
-      const { email: address = '', name, ...extraBody } = fields
+      if (problem !== undefined || lost >= mostUnconfirmed) return
       try {
-        const body = { email: address, ...(name !== undefined && { name }) }
-        await journal.once(key, ({ contacts }) => contacts.create(body, { extraBody, signal }))
-        count('created', row)
+        const [outcome, reason, isLost] = await create(row).catch(resultOf)
+        counts[outcome] += 1
+        if (isLost) lost += 1
+        if (outcome === 'failed') failed.push([row, String(reason)])
+        if (reason !== undefined) terminal.note(`Line ${row.line}: ${reason}`, { line: row.line, outcome })
       } catch (thrown) {
-        if (thrown instanceof UnconfirmedWriteError) {
-          // Without attempts, an earlier run has sent it.
-          if (thrown.attempts.length > 0) lost += 1
-          return count('unconfirmed', row, thrown.message)
-        }
-        // An earlier run has created the contact from another row.
-        if (thrown instanceof InvalidArgumentError && thrown.message.includes('with another body')) {
-          return count('existed', row)
-        }
-        if (!isOfRow(thrown)) throw thrown
-        count('failed', row, thrown.message)
+        problem ??= thrown
       }
     }
-    const start = (row: ContactRow) => {
-      const ended = importRow(row)
-      running.add(ended)
-      return ended
+    await Readable.from(file.rows).map(importRow, { concurrency: 5 }).toArray()
+    if (problem !== undefined) throw problem
+  }
+  const client = { ...jobOptions, rateLimiter: new AdaptiveRateLimiter() }
+  const ended: unknown = await withSession(terminal, flags, work, client).catch((thrown) => thrown)
+  storage?.close()
+  const written = failedPath && failed.length > 0 ? await writeNew(failedPath, file.withReasons(failed)) : failedPath
+  const error = ended ?? problemOf(counts, state, written)
+  const words = Object.entries(counts).map(([name, value]) => `${value} ${name}`)
+  const text = `${dryRun ? 'It would be ' : ''}${words.join(', ')}`
+  await terminal.show({ ...counts, dryRun }, text).catch((lost) => {
+    throw error ?? lost
+  })
+  if (error !== undefined) throw error
+}
+
+/** Returns a function that creates the contact of a row, if that was not done before. */
+async function prepare(
+  session: Session,
+  storage: SqliteStorage | undefined,
+  { check, dryRun, confirmTimeout }: Flags,
+  terminal: Terminal,
+): Promise<(row: ContactRow) => Promise<Result>> {
+  const { workspace } = session
+  const { signal } = terminal.io
+  if (!dryRun) await tellWho(session, terminal)
+  const existing = new Set<string>()
+  if (check) {
+    for await (const { user } of workspace.contacts.list({ limit: 100 }, { signal })) {
+      if (typeof user?.email === 'string') existing.add(user.email.trim().toLowerCase())
     }
-    for await (const _ of Readable.from(file.rows).map(start, { concurrency: 5 })) if (lost >= mostUnconfirmed) break
   }
-  try {
-    await withSession(terminal, flags, work, { ...jobOptions, rateLimiter: new AdaptiveRateLimiter() })
-  } finally {
-    // Writes that have left are still answered, and the journal learns of it.
-    await Promise.allSettled(running)
-    storage?.close()
-    if (failedPath !== undefined && failed.length > 0) written = await writeNew(failedPath, file.withReasons(failed))
-    const words = Object.entries(counts).map(([name, value]) => `${value} ${name}`)
-    const text = `${dryRun ? 'It would be ' : ''}${words.join(', ')}`
-    // Other errors come first.
-    await terminal.show({ ...counts, dryRun: dryRun === true }, text).catch((thrown: unknown) => {
-      outputError = thrown
-    })
+  const onCheck = ({ key, until }: WriteCheck) => {
+    const wait = Math.ceil((until - Date.now()) / 1_000)
+    terminal.say(`The import checks whether ${key} was created, for up to ${Math.max(0, wait)} s.`)
   }
-  if (counts.unconfirmed > 0) {
+  const options = { workspace, confirmTimeout: confirmTimeout * 1_000, onCheck }
+  const journal = storage && new WriteJournal({ ...options, storage })
+  const seen = new Set<string>()
+  return async ({ email, fields }) => {
+    if (email === '') return ['failed', 'The row has no address.']
+    if (seen.has(email)) return ['repeated']
+    seen.add(email)
+    const key = `contact:${email}`
+    // The list also has the contacts that an earlier run has created.
+    if (existing.has(email) && (await journal?.get(key)) === undefined) return ['existed']
+    const { email: address = '', name, ...extraBody } = fields
+    const body = { email: address, ...(name !== undefined && { name }) }
+    await journal?.once(key, ({ contacts }) => contacts.create(body, { extraBody, signal }))
+    return ['created']
+  }
+}
+
+/** Returns what an error says about its row. Throws an error that is about all of them. */
+function resultOf(thrown: unknown): Result {
+  // Without attempts, an earlier run has sent it.
+  if (thrown instanceof UnconfirmedWriteError) return ['unconfirmed', thrown.message, thrown.attempts.length > 0]
+  // An earlier run has created the contact from another row.
+  if (thrown instanceof InvalidArgumentError && thrown.argument === 'write') return ['existed']
+  const isOfRow = [UnprocessableError, BadRequestError, InvalidArgumentError].some((type) => thrown instanceof type)
+  if (!isOfRow || thrown instanceof ActorSelfRequiredError) throw thrown
+  return ['failed', (thrown as Error).message]
+}
+
+/** Returns the error of an import that came to its end. */
+function problemOf({ unconfirmed, failed }: Counts, state: string, file: string | undefined): CommandError | undefined {
+  if (unconfirmed > 0) {
     const hint = 'Check for them in the service, then resolve each.'
     const next = commandOf('journal', 'list', '--unconfirmed', '--state', state)
-    throw new CommandError(65, `${counts.unconfirmed} contacts may have been created.`, hint, next)
+    return new CommandError(65, `${unconfirmed} contacts may have been created.`, hint, next)
   }
-  if (counts.failed > 0) {
-    const hint =
-      written === undefined ? 'Run it again with --failed to get them.' : `Correct ${written}, and import it.`
-    throw new CommandError(70, `${counts.failed} rows failed.`, hint)
-  }
-  if (outputError !== undefined) throw outputError
+  if (failed === 0) return undefined
+  const hint = file === undefined ? 'Run it again with --failed to get them.' : `Correct ${file}, and import it.`
+  return new CommandError(70, `${failed} rows failed.`, hint)
 }
 
 /**
@@ -199,20 +204,13 @@ async function writeNew(path: string, text: string): Promise<string> {
   }
 }
 
-/** Whether an error is about one row, and not about all of them. */
-function isOfRow(thrown: unknown): thrown is Error {
-  if (thrown instanceof ActorSelfRequiredError) return false
-  return [UnprocessableError, BadRequestError, InvalidArgumentError].some((type) => thrown instanceof type)
-}
-
 async function openStorage(folder: string, terminal: Terminal): Promise<SqliteStorage> {
-  const { platform } = terminal.io
   requireSqlite('Imports and journals')
   const file = join(folder, 'journal.db')
   // A folder that is there keeps its modes: it might have more than the journal.
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  await (await open(file, 'a', 0o600)).close()
-  for (const repair of await checkPrivateFile(file, platform)) terminal.note(repair)
+  await appendFile(file, '', { mode: 0o600 })
+  await makePrivate(file, 'file', terminal)
   return sqliteStorage(file)
 }
 
@@ -227,7 +225,7 @@ async function withJournal(
   const storage = await openStorage(folder, terminal)
   try {
     // A journal sends nothing to list its records, but it wants a client.
-    const workspace = new SupportWorkspace({ baseUrl: readBaseUrl(), accessToken: 'none' })
+    const workspace = new SupportWorkspace({ baseUrl: serviceUrl(terminal.io), accessToken: 'none' })
     await use(new WriteJournal({ workspace, storage }))
   } finally {
     storage.close()

@@ -1,28 +1,15 @@
-import { type Command, Option } from 'commander'
-import { type Actor, InvalidArgumentError, jobOptions } from '../index.ts'
-import { type AccessToken, type Connection, ConnectionStore, LoginError, OAuthApp, scopesFor } from '../oauth/index.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { type Command, Option } from '@commander-js/extra-typings'
+import { jobOptions } from '../index.ts'
+import { type AccessToken, type Connection, ConnectionStore, OAuthApp, scopesFor } from '../oauth/index.ts'
 import { type Answer, listenAt } from './callback.ts'
 import { CommandError, describeFailure, usage } from './errors.ts'
-import { listOf } from './format.ts'
 import { showIdentity } from './identity.ts'
-import { checkName, type KnownApp, type Login, Logins } from './logins.ts'
+import { givenName, type KnownApp, type Login, Logins } from './logins.ts'
 import { findOperation, operationList } from './operations.ts'
-import { givenUrl, readBaseUrl } from './session.ts'
+import { listOf, type OptionsOf } from './options.ts'
+import { serviceUrl } from './session.ts'
 import type { Terminal } from './terminal.ts'
-
-interface Flags {
-  readonly for?: string
-  readonly scope?: string
-  readonly actor: Actor
-  readonly clientId?: string
-  readonly redirectUri?: string
-  readonly baseUrl?: string
-  readonly profile?: string
-  readonly expectOrganization?: string
-  readonly replace?: boolean
-  readonly browser: boolean
-  readonly withToken?: boolean
-}
 
 const notes = `
 The client secret comes from SUPPORT_WORKSPACE_CLIENT_SECRET or a prompt, and is not stored. The address of the login is printed
@@ -34,14 +21,15 @@ Operations for --for:
 ${operationList()}
 `
 
-/** Adds `login`, which gets a token from an admin's consent or from stdin, and stores it. */
-export function addLogin(program: Command, terminal: Terminal): void {
+const declareLogin = (program: Command) =>
   program
     .command('login')
     .description('log in and store the token')
     .option('--for <operations>', 'what the token is for, such as conversations.list,messages.create')
     .option('--scope <scopes>', 'scopes to request, such as conversations:read,tasks:read')
-    .addOption(new Option('--actor <actor>', 'act as the app, or as yourself').choices(['app', 'self']).default('app'))
+    .addOption(
+      new Option('--actor <actor>', 'act as the app, or as yourself').choices(['app', 'self'] as const).default('app'),
+    )
     .option('--client-id <id>', 'client id of the app (default: that of the last login)')
     .option('--redirect-uri <uri>', 'redirect URI, as registered for the app (default: that of the last login)')
     .option('--base-url <url>', 'the service (default: $SUPPORT_WORKSPACE_URL, or https://api.supportwire.app)')
@@ -50,47 +38,43 @@ export function addLogin(program: Command, terminal: Terminal): void {
     .option('--replace', 'let --profile be the name of another organization')
     .option('--no-browser', 'only print the address')
     .option('--with-token', 'read a token from stdin instead, for example of a secret store')
-    .option('--json', 'print JSON lines, and errors as JSON')
     .addHelpText('after', notes)
-    .action((flags: Flags) => login(flags, terminal))
+
+type Flags = OptionsOf<typeof declareLogin>
+
+/** Adds `login`, which gets a token from an admin's consent or from stdin, and stores it. */
+export function addLogin(program: Command, terminal: Terminal): void {
+  declareLogin(program).action((flags) => login(flags, terminal))
 }
 
 async function login(flags: Flags, terminal: Terminal): Promise<void> {
   const { io } = terminal
-  const baseUrl = flags.baseUrl === undefined ? (givenUrl(io) ?? readBaseUrl()) : readBaseUrl(flags.baseUrl)
-  const name = checkName(flags.profile ?? (io.env.SUPPORT_WORKSPACE_PROFILE || undefined))
+  const baseUrl = serviceUrl(io, flags.baseUrl)
+  const name = givenName(io, flags.profile)
   const scope = flags.withToken ? [] : requestedScopes(flags)
   // Before the consent, which would be lost if the token could not be stored.
-  const logins = await Logins.open(io)
-  try {
-    for (const repair of logins.repairs) terminal.note(repair)
-    const before = (await logins.read()).logins.find((each) => each.name === name)?.connection.organization
-    if (before !== undefined && !flags.replace) {
-      terminal.say(`The login "${name}" belongs to ${before.name ?? before.id}. Choose that organization.`)
-    }
-    const app = flags.withToken ? undefined : await findApp(flags, baseUrl, logins)
-    const keep = async (token: AccessToken | string): Promise<Login> => {
-      // Asks the service whose token it is, before anything is written.
-      const identity = await new ConnectionStore({ baseUrl, client: { maxRetries: jobOptions.maxRetries } }).save(token)
-      checkOrganization(identity, flags.expectOrganization)
-      return logins.save(token, identity, { baseUrl, name, replace: flags.replace, ...(app && { app }) })
-    }
-    const { connection, name: chosen } =
-      app === undefined
-        ? await keep(await readToken(terminal))
-        : await receive(
-            { app: await createApp(app, terminal), scope, actor: flags.actor, opensBrowser: flags.browser, keep },
-            terminal,
-          )
-    if (io.env.SUPPORT_WORKSPACE_TOKEN) {
-      terminal.note('SUPPORT_WORKSPACE_TOKEN is set. Commands use that token, and not this login.')
-    }
-    const missing = scope.filter((each) => connection.scopes?.includes(each) === false)
-    if (missing.length > 0) terminal.note(`Not granted: ${missing.join(', ')}.`, { missing })
-    await showIdentity(terminal, connection, { source: 'login', profile: chosen, storedIn: logins.file, baseUrl })
-  } finally {
-    logins.close()
+  using logins = await Logins.open(terminal)
+  const before = (await logins.list()).find((each) => each.name === name)?.connection.organization
+  if (before !== undefined && !flags.replace) {
+    terminal.say(`The login "${name}" belongs to ${before.name ?? before.id}. Choose that organization.`)
   }
+  const app = flags.withToken ? undefined : findApp(flags, baseUrl, await logins.appOf(baseUrl))
+  const keep = async (token: AccessToken | string): Promise<Login> => {
+    // Asks the service whose token it is, before anything is written.
+    const identity = await new ConnectionStore({ baseUrl, client: { maxRetries: jobOptions.maxRetries } }).save(token)
+    checkOrganization(identity, flags.expectOrganization)
+    return logins.save(token, identity, { baseUrl, name, replace: flags.replace, app })
+  }
+  const { connection, name: chosen } =
+    app === undefined
+      ? await keep(await readToken(terminal))
+      : await receive(await createApp(app, baseUrl, terminal), scope, flags, keep, terminal)
+  if (io.env.SUPPORT_WORKSPACE_TOKEN) {
+    terminal.note('SUPPORT_WORKSPACE_TOKEN is set. Commands use that token, and not this login.')
+  }
+  const missing = scope.filter((each) => connection.scopes?.includes(each) === false)
+  if (missing.length > 0) terminal.note(`Not granted: ${missing.join(', ')}.`, { missing })
+  await showIdentity(terminal, connection, { source: 'login', profile: chosen, storedIn: logins.file, baseUrl })
 }
 
 function requestedScopes({ for: operations, scope, actor }: Flags): string[] {
@@ -107,10 +91,9 @@ function requestedScopes({ for: operations, scope, actor }: Flags): string[] {
 }
 
 /** Returns client id and redirect URI, which default to the ones of the last login to the service. */
-async function findApp(flags: Flags, baseUrl: string, logins: Logins): Promise<KnownApp> {
-  const known = (await logins.read()).apps.find((each) => each.baseUrl === baseUrl)
+function findApp(flags: Flags, baseUrl: string, known: KnownApp | undefined): KnownApp {
   const { clientId = known?.clientId, redirectUri = known?.redirectUri } = flags
-  if (clientId !== undefined && redirectUri !== undefined) return { baseUrl, clientId, redirectUri }
+  if (clientId !== undefined && redirectUri !== undefined) return { clientId, redirectUri }
   const missing = clientId === undefined ? '--client-id' : '--redirect-uri'
   throw usage(
     `The first login to ${baseUrl} needs ${missing}.`,
@@ -118,13 +101,13 @@ async function findApp(flags: Flags, baseUrl: string, logins: Logins): Promise<K
   )
 }
 
-async function createApp(app: KnownApp, terminal: Terminal): Promise<OAuthApp> {
+async function createApp(app: KnownApp, baseUrl: string, terminal: Terminal): Promise<OAuthApp> {
   const given = terminal.io.env.SUPPORT_WORKSPACE_CLIENT_SECRET
   if (!given && !terminal.canAsk) {
     const hint = 'Set SUPPORT_WORKSPACE_CLIENT_SECRET, or run this in a terminal, which asks for it.'
     throw usage('There is no client secret.', hint)
   }
-  return new OAuthApp({ ...app, clientSecret: given || (await terminal.askSecret('Client secret: ')) })
+  return new OAuthApp({ ...app, baseUrl, clientSecret: given || (await terminal.askSecret('Client secret: ')) })
 }
 
 /** Reads the token of `--with-token`. A terminal would show it as it is typed. */
@@ -147,32 +130,32 @@ function checkOrganization({ organization }: Connection, expected: string | unde
   )
 }
 
-/** What a login asks for, and what becomes of its token. */
-interface Request {
-  readonly app: OAuthApp
-  readonly scope: readonly string[]
-  readonly actor: Actor
-  readonly opensBrowser: boolean
-  /** Identifies and stores the token. */
-  keep(token: AccessToken): Promise<Login>
-}
-
-/** Waits until the browser comes back, or the person pastes the address of the callback. */
-async function receive({ app, scope, actor, opensBrowser, keep }: Request, terminal: Terminal): Promise<Login> {
+/**
+ * Waits until the browser comes back, or the person pastes the address of the callback.
+ *
+ * @param keep identifies and stores the token
+ */
+async function receive(
+  app: OAuthApp,
+  scope: readonly string[],
+  { actor, browser }: Flags,
+  keep: (token: AccessToken) => Promise<Login>,
+  terminal: Terminal,
+): Promise<Login> {
   const { signal, loginTimeout = 300_000, openBrowser } = terminal.io
   const { url, transaction } = await app.startLogin({ scope, actor })
   const outcome = Promise.withResolvers<Login>()
+  let login: Promise<Login> | undefined
   const answer = async (address: string): Promise<Answer> => {
+    if (!isCallback(address, url)) return { status: 400, text: 'This is not the address of the login.' }
+    // A browser can send the same request twice.
+    login ??= app.finishLogin(address, transaction, { signal }).then(keep)
     try {
-      const login = await keep(await app.finishLogin(address, transaction, { signal }))
-      const { name, id } = login.connection.organization
-      return {
-        status: 200,
-        text: `Logged in to ${name ?? id}. You can close this page.`,
-        sent: () => outcome.resolve(login),
-      }
+      const stored = await login
+      const { name, id } = stored.connection.organization
+      const text = `Logged in to ${name ?? id}. You can close this page.`
+      return { status: 200, text, sent: () => outcome.resolve(stored) }
     } catch (thrown) {
-      if (isForeign(thrown, address)) return { status: 400, text: 'This is not the address of the login.' }
       const { message, hint } = describeFailure(thrown, [])
       return { status: 400, text: `The login has failed. ${message} ${hint ?? ''}`, sent: () => outcome.reject(thrown) }
     }
@@ -180,7 +163,7 @@ async function receive({ app, scope, actor, opensBrowser, keep }: Request, termi
   const late = new CommandError(124, 'The login took too long.', 'Run the same command again.')
   const timer = setTimeout(() => outcome.reject(late), loginTimeout)
   signal.addEventListener('abort', () => outcome.reject(signal.reason), { once: true })
-  const listener = await listenAt(app.redirectUri, answer)
+  const { close, problem } = await listenAt(app.redirectUri, answer)
   const stopReading = terminal.onLine(async (line) => {
     if (line.trim() === '') return
     const { sent } = await answer(line.trim())
@@ -188,31 +171,25 @@ async function receive({ app, scope, actor, opensBrowser, keep }: Request, termi
     else terminal.note('That is not the address that the browser landed on. Paste all of it, from http to its end.')
   })
   try {
-    const wait =
-      typeof listener === 'string' ? `${listener} After the consent, ` : 'If the browser cannot come back here, '
+    const wait = problem === undefined ? 'If the browser cannot come back here, ' : `${problem} After the consent, `
     const paste = `${wait}paste the address that the browser landed on.`
     terminal.note(`Open this address as an admin:\n\n  ${url}\n\n${paste}`, { address: url })
     // The result is ignored, because on some machines the opener succeeds although it opens no browser.
-    if (opensBrowser && terminal.canAsk) openBrowser(url).catch(() => {})
+    if (browser && terminal.canAsk) openBrowser(url).catch(() => {})
     return await outcome.promise
   } finally {
     clearTimeout(timer)
     stopReading()
-    if (typeof listener !== 'string') listener.close()
+    close()
   }
 }
 
-/** Whether an address belongs to another page or another login. This login then goes on. */
-function isForeign(thrown: unknown, address: string): boolean {
-  if (thrown instanceof InvalidArgumentError) return thrown.argument === 'callback'
-  if (!(thrown instanceof LoginError)) return false
-  const isIncomplete = thrown.reason === 'missing_parameter' && !/[?&]state=[^&]/.test(address)
-  return isIncomplete || foreign.includes(thrown.reason)
+/** Whether an address is the redirect URI with the state of this login. Others do not end the login. */
+function isCallback(address: string, authorizeUrl: string): boolean {
+  if (!URL.canParse(address)) return false
+  const { origin, pathname, searchParams } = new URL(address)
+  const asked = new URL(authorizeUrl).searchParams
+  const expected = new URL(asked.get('redirect_uri') ?? '')
+  const isThere = origin === expected.origin && pathname === expected.pathname
+  return isThere && isDeepStrictEqual(searchParams.getAll('state'), asked.getAll('state'))
 }
-
-const foreign: readonly string[] = [
-  'redirect_uri_mismatch',
-  'duplicate_parameter',
-  'state_mismatch',
-  'transaction_used',
-]

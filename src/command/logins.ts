@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import type { ChangeableOptions } from '../index.ts'
 import { type AccessToken, type Connection, ConnectionStore } from '../oauth/index.ts'
-import { parseObject } from '../shared/json.ts'
 import { type SqliteStorage, sqliteStorage } from '../storage/index.ts'
 import { CommandError, commandOf, usage } from './errors.ts'
-import { checkPrivateFile, dataFolder, preparePrivateFolder, requireSqlite } from './private-files.ts'
-import type { Io } from './terminal.ts'
+import { dataFolder, makePrivate, requireSqlite } from './private-files.ts'
+import type { Io, Terminal } from './terminal.ts'
 
 /** A login under its name. */
 export interface Login {
@@ -19,77 +20,72 @@ export interface Login {
 
 /** The app that a login was made with. Its secret is not kept. */
 export interface KnownApp {
-  readonly baseUrl: string
   readonly clientId: string
   readonly redirectUri: string
 }
 
-/** The names of the logins, beside their tokens. */
-export interface Register {
-  readonly current?: string
-  readonly logins: readonly Login[]
-  readonly apps: readonly KnownApp[]
-}
-
-const empty: Register = { logins: [], apps: [] }
-
-/** The key of the register in the storage, which also has the connections. */
-const registerKey = 'command:logins'
+/** The key of the list of logins in the storage, which also has the connections. */
+const listKey = 'command:logins'
 
 /** How to save a token. */
-export interface SaveOptions {
+interface SaveOptions {
   readonly baseUrl: string
   /** The name that was asked for. */
   readonly name: string | undefined
   /** Whether the name can be taken from another organization. */
   readonly replace: boolean | undefined
-  readonly app?: KnownApp
+  readonly app: KnownApp | undefined
 }
 
 /**
  * The logins of the user of this machine, in one SQLite file. The tokens are in connection stores, one for each
- * service, and the register has their names. Two processes can log in and out at the same time.
+ * service, and a list has their names. Two processes can log in and out at the same time.
  */
 export class Logins {
   readonly file: string
-  /** The changes to files that other users could read, in sentences. */
-  readonly repairs: readonly string[]
   readonly #storage: SqliteStorage
 
-  private constructor(file: string, repairs: readonly string[]) {
+  private constructor(file: string) {
     this.file = file
-    this.repairs = repairs
     this.#storage = sqliteStorage(file)
   }
 
   /** Opens the file, which is created if need be. */
-  static async open({ env, platform }: Io): Promise<Logins> {
+  static async open(terminal: Terminal): Promise<Logins> {
     requireSqlite('Stored logins')
-    const folder = dataFolder({ env, platform })
-    const ofFolder = await preparePrivateFolder(folder, platform)
-    const file = join(folder, 'logins.db')
-    const ofFiles: string[] = []
-    for (const path of [file, `${file}-wal`, `${file}-shm`]) ofFiles.push(...(await checkPrivateFile(path, platform)))
+    const file = fileOf(terminal.io)
+    const folder = dirname(file)
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await makePrivate(folder, 'folder', terminal)
+    let wasOpen = false
+    for (const path of [file, `${file}-wal`, `${file}-shm`])
+      wasOpen = (await makePrivate(path, 'file', terminal)) || wasOpen
     // A copy would lose what another process still writes to the file.
-    if (ofFiles.length > 0)
-      ofFiles.push(`Who opened it before can still read it, and later tokens too: remove ${file}* and log in again.`)
-    const logins = new Logins(file, [...ofFolder, ...ofFiles])
+    if (wasOpen)
+      terminal.note(`Who opened it before can still read it, and later tokens too: remove ${file}* and log in again.`)
+    const logins = new Logins(file)
     // Creates the file before the consent, so that a problem with the file is found first.
-    await logins.read()
+    await logins.list()
     return logins
   }
 
   /** Opens the file, if there is one. */
-  static async openExisting(io: Io): Promise<Logins | undefined> {
-    return existsSync(join(dataFolder(io), 'logins.db')) ? Logins.open(io) : undefined
+  static async openExisting(terminal: Terminal): Promise<Logins | undefined> {
+    return existsSync(fileOf(terminal.io)) ? Logins.open(terminal) : undefined
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     this.#storage.close()
   }
 
-  async read(): Promise<Register> {
-    return parseRegister(await this.#storage.get(registerKey))
+  /** Returns the logins. The first one is the current one. */
+  async list(): Promise<readonly Login[]> {
+    return JSON.parse((await this.#storage.get(listKey)) ?? '[]')
+  }
+
+  /** Returns the app of the last login to a service. */
+  async appOf(baseUrl: string): Promise<KnownApp | undefined> {
+    return JSON.parse((await this.#storage.get(appKey(baseUrl))) ?? 'null') ?? undefined
   }
 
   /** Returns the store with the tokens of a service. A token that is found revoked is dropped. */
@@ -105,43 +101,36 @@ export class Logins {
    */
   async save(token: AccessToken | string, identity: Connection, options: SaveOptions): Promise<Login> {
     const store = this.storeOf(options.baseUrl)
-    const { name, before } = chooseName(await this.read(), identity, options)
+    const { name, before } = chooseName(await this.list(), identity, options)
     const login: Login = { name, baseUrl: options.baseUrl, connection: await store.save(token) }
-    const register = await this.#change(({ logins, apps }) => ({
-      current: name,
+    const logins = await this.#change((before) => [
+      login,
       // Other names of the same connection have the new token as well.
-      logins: [
-        ...logins
-          .filter((each) => each.name !== name)
-          .map((each) => (isSame(each, login) ? { ...login, name: each.name } : each)),
-        login,
-      ],
-      apps: options.app ? [options.app, ...apps.filter(({ baseUrl }) => baseUrl !== options.baseUrl)] : apps,
-    }))
-    if (before !== undefined) await this.#forget(before, register)
+      ...without(name, before).map((each) => (isSame(each, login) ? { ...login, name: each.name } : each)),
+    ])
+    if (options.app !== undefined) {
+      const key = appKey(login.baseUrl)
+      // If another login has changed it meanwhile, either app is the last one.
+      await this.#storage.compareAndSet(key, (await this.#storage.get(key)) ?? null, JSON.stringify(options.app))
+    }
+    if (before !== undefined) await this.#forget(before, logins)
     return login
   }
 
   /** Makes a login the current one. */
   async use(name: string): Promise<void> {
-    await this.#change((register) => {
-      findLogin(register, name)
-      return { ...register, current: name }
-    })
+    await this.#change((logins) => [findLogin(logins, name), ...without(name, logins)])
   }
 
   /** Removes a login and its token, unless a newer one has taken its place. */
   async remove(seen: Login): Promise<void> {
-    const register = await this.#change(({ current, logins, apps }) => {
-      const now = findLogin({ logins, apps }, seen.name)
-      if (!isSame(now, seen) || now.connection.connectedAt !== seen.connection.connectedAt) {
+    const left = await this.#change((logins) => {
+      if (!isDeepStrictEqual(findLogin(logins, seen.name), seen)) {
         throw new CommandError(75, `There is a newer login "${seen.name}".`, 'Log out again to remove that one.')
       }
-      const left = logins.filter(({ name }) => name !== seen.name)
-      const next = current === seen.name ? newest(left)?.name : current
-      return { ...(next !== undefined && { current: next }), logins: left, apps }
+      return without(seen.name, logins)
     })
-    await this.#forget(seen, register)
+    await this.#forget(seen, left)
   }
 
   /** Returns the token of a login. The store gives it to none but the requests of its clients. */
@@ -159,44 +148,41 @@ export class Logins {
   }
 
   /** Removes a token to which no name leads any more. */
-  async #forget(login: Login, { logins }: Register): Promise<void> {
+  async #forget(login: Login, logins: readonly Login[]): Promise<void> {
     const { baseUrl, connection } = login
     if (logins.some((each) => isSame(each, login))) return
     const store = this.storeOf(baseUrl)
     if ((await store.get(connection.key))?.connectedAt === connection.connectedAt) await store.remove(connection.key)
   }
 
-  async #change(decide: (register: Register) => Register): Promise<Register> {
+  async #change(decide: (logins: readonly Login[]) => readonly Login[]): Promise<readonly Login[]> {
     for (;;) {
-      const before = (await this.#storage.get(registerKey)) ?? null
-      const register = decide(parseRegister(before))
-      if (await this.#storage.compareAndSet(registerKey, before, JSON.stringify(register))) return register
+      const before = (await this.#storage.get(listKey)) ?? null
+      const logins = decide(JSON.parse(before ?? '[]'))
+      if (await this.#storage.compareAndSet(listKey, before, JSON.stringify(logins))) return logins
     }
   }
 }
 
-/** Checks the file, because another program might have written to it. */
-function parseRegister(text: string | null | undefined): Register {
-  if (text === null || text === undefined) return empty
-  const { current, logins, apps } = parseObject(text) ?? {}
-  if (!Array.isArray(logins) || !Array.isArray(apps)) {
-    throw new CommandError(70, 'The list of logins is damaged.', 'Remove the file of the logins, and log in again.')
-  }
-  return { ...(typeof current === 'string' && { current }), logins, apps }
+function appKey(baseUrl: string): string {
+  return `command:app:${baseUrl}`
+}
+
+function fileOf(io: Io): string {
+  return join(dataFolder(io), 'logins.db')
+}
+
+function without(name: string, logins: readonly Login[]): readonly Login[] {
+  return logins.filter((login) => login.name !== name)
 }
 
 /** Whether two logins are of the same connection, and so have the same token. */
-function isSame(one: Pick<Login, 'baseUrl' | 'connection'>, other: Pick<Login, 'baseUrl' | 'connection'>): boolean {
+function isSame(one: Omit<Login, 'name'>, other: Omit<Login, 'name'>): boolean {
   return one.baseUrl === other.baseUrl && one.connection.key === other.connection.key
 }
 
-/** Returns the login that was made last. */
-export function newest(logins: readonly Login[]): Login | undefined {
-  return [...logins].sort((one, other) => other.connection.connectedAt - one.connection.connectedAt)[0]
-}
-
 /** Returns the login with a name. */
-export function findLogin({ logins }: Register, name: string): Login {
+export function findLogin(logins: readonly Login[], name: string): Login {
   const login = logins.find((each) => each.name === name)
   if (login !== undefined) return login
   const names = logins.map((each) => each.name).join(', ') || 'none'
@@ -204,15 +190,13 @@ export function findLogin({ logins }: Register, name: string): Login {
 }
 
 /** Returns the name of a new login, and the login that it replaces. */
-function chooseName({ logins }: Register, identity: Connection, { name, baseUrl, replace }: SaveOptions) {
+function chooseName(logins: readonly Login[], identity: Connection, { name, baseUrl, replace }: SaveOptions) {
   const login = { baseUrl, connection: identity }
   const chosen = name ?? logins.find((each) => isSame(each, login))?.name ?? freeName(logins, identity)
   const before = logins.find((each) => each.name === chosen)
-  const isOther =
-    before !== undefined &&
-    (before.baseUrl !== baseUrl || before.connection.organization.id !== identity.organization.id)
-  if (isOther && !replace) {
-    const { organization } = before.connection
+  const organization = before?.connection.organization
+  const isSameOrganization = before?.baseUrl === baseUrl && organization?.id === identity.organization.id
+  if (organization !== undefined && !isSameOrganization && !replace) {
     throw new CommandError(
       2,
       `The name "${chosen}" belongs to ${organization.name ?? organization.id}, and the new token does not.`,
@@ -224,16 +208,16 @@ function chooseName({ logins }: Register, identity: Connection, { name, baseUrl,
 
 /** The first login is `default`. Others are named by their organization and actor. */
 function freeName(logins: readonly Login[], { organization, actor }: Connection): string {
-  const slug = `${organization.name ?? organization.id}-${actor}`.toLowerCase().replace(/[^a-z0-9]+/g, '-')
+  const words = `${organization.name ?? organization.id}-${actor}`.toLowerCase().match(/[a-z0-9]+/g) ?? []
+  const slug = words.join('-')
+  const numbered = logins.map((_, index) => `${slug}-${index + 2}`)
   const isFree = (name: string) => !logins.some((login) => login.name === name)
-  for (let count = 0; ; count += 1) {
-    const name = count === 0 ? 'default' : `${slug.replace(/^-|-$/g, '')}${count === 1 ? '' : `-${count}`}`
-    if (isFree(name)) return name
-  }
+  return ['default', slug, ...numbered].find(isFree) ?? slug
 }
 
-/** Checks the name of a profile. */
-export function checkName(name: string | undefined): string | undefined {
+/** Returns the name of a login that an option or the environment names, if any. */
+export function givenName({ env }: Io, option: string | undefined): string | undefined {
+  const name = option ?? (env.SUPPORT_WORKSPACE_PROFILE || undefined)
   if (name === undefined || /^\w[\w-]{0,49}$/.test(name)) return name
   throw usage(
     'The name of a profile has letters, digits, "_" and "-" only, and no "-" at its start.',

@@ -2,10 +2,10 @@
 // uses the package as any program does, by the entry points. `cli.ts` is the program, and `runCommand` the same for
 // tests.
 
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError } from '@commander-js/extra-typings'
 import { version } from '../shared/version.ts'
 import { addCalls } from './call.ts'
-import { addCommands } from './commands.ts'
+import { addCommands, leavesOf } from './commands.ts'
 import { addDoctor } from './doctor.ts'
 import { describeFailure, exitCodes, programName } from './errors.ts'
 import { addExport } from './export.ts'
@@ -75,19 +75,19 @@ function createProgram(terminal: Terminal, writeOut: (help: string) => void): Co
       writeErr: () => {},
       outputError: () => {},
     })
-  for (const add of [
-    addLogin,
-    addIdentity,
-    addCalls,
-    addExport,
-    addImport,
-    addDoctor,
-    addProbe,
-    addSandbox,
-    addFaultTest,
-    addCommands,
-  ])
-    add(program, terminal)
+  addLogin(program, terminal)
+  addIdentity(program, terminal)
+  addCalls(program, terminal)
+  addExport(program, terminal)
+  addImport(program, terminal)
+  addDoctor(program, terminal)
+  addProbe(program, terminal)
+  addSandbox(program, terminal)
+  addFaultTest(program, terminal)
+  addCommands(program, terminal)
+  // The sandbox prints a page for people.
+  for (const command of leavesOf(program).filter((each) => each.name() !== 'sandbox'))
+    command.option('--json', 'print JSON lines, and errors as JSON')
   return program
 }
 

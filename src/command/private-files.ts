@@ -1,8 +1,8 @@
-import { chmod, lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { chmod, lstat, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { CommandError, usage } from './errors.ts'
-import type { Io } from './terminal.ts'
+import type { Io, Terminal } from './terminal.ts'
 
 const packageName = 'support-workspace-sdk'
 
@@ -15,30 +15,23 @@ export function dataFolder({ env, platform }: Pick<Io, 'env' | 'platform'>): str
   return folderOf(env.XDG_DATA_HOME, '.local', 'share')
 }
 
-/** Creates a folder that only its user can read, or checks it. Returns a sentence if its modes were changed. */
-export async function preparePrivateFolder(folder: string, platform: string): Promise<readonly string[]> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  return checkPrivate(folder, 'folder', 0o700, platform)
-}
-
-/** Checks that only its user can read a file, if it exists. Returns a sentence if its modes were changed. */
-export function checkPrivateFile(file: string, platform: string): Promise<readonly string[]> {
-  return checkPrivate(file, 'file', 0o600, platform)
-}
-
-/** Corrects modes that let other users in. Throws for a symbolic link and for a file of another user. */
-async function checkPrivate(path: string, kind: 'folder' | 'file', mode: number, platform: string): Promise<string[]> {
+/**
+ * Corrects modes of a path that let other users in, and reports it. Returns whether it has.
+ *
+ * @throws CommandError for a symbolic link, and for a file of another user
+ */
+export async function makePrivate(path: string, kind: 'folder' | 'file', terminal: Terminal): Promise<boolean> {
   const found = await lstat(path).catch((thrown: NodeJS.ErrnoException) => {
     if (thrown.code === 'ENOENT') return undefined
     throw thrown
   })
-  if (found === undefined) return []
+  if (found === undefined) return false
   if (kind === 'folder' ? !found.isDirectory() : !found.isFile()) {
     const what = found.isSymbolicLink() ? 'a symbolic link' : `not a ${kind}`
     throw new CommandError(70, `${path} is ${what}.`, 'Move it away: tokens are not written through it.')
   }
   // Windows has no such modes. Access there is what the folder of the user inherits.
-  if (platform === 'win32') return []
+  if (terminal.io.platform === 'win32') return false
   if (found.uid !== process.getuid?.()) {
     throw new CommandError(
       70,
@@ -46,10 +39,12 @@ async function checkPrivate(path: string, kind: 'folder' | 'file', mode: number,
       'Remove it, or set XDG_DATA_HOME to a folder of yours.',
     )
   }
-  if ((found.mode & 0o077) === 0) return []
+  if ((found.mode & 0o077) === 0) return false
+  const mode = kind === 'folder' ? '0700' : '0600'
   await chmod(path, mode)
   const was = (found.mode & 0o777).toString(8).padStart(4, '0')
-  return [`${path} was open to other users (mode ${was}), and is ${mode.toString(8).padStart(4, '0')} now.`]
+  terminal.note(`${path} was open to other users (mode ${was}), and is ${mode} now.`)
+  return true
 }
 
 /** Throws unless this Node has SQLite, in which logins and journals are kept. */
@@ -74,16 +69,15 @@ const longestWait = 1_000
  * @param move renames a file. Windows refuses that while a virus scanner reads one of them, so it is repeated for a
  *   second.
  */
-export async function replaceFile(path: string, text: string, platform: string, move = rename): Promise<void> {
+export async function replaceFile(
+  path: string,
+  text: string,
+  platform: string = process.platform,
+  move = rename,
+): Promise<void> {
   // An old file was left by a crash. A link could lead to a file of somebody else.
   await rm(`${path}.new`, { force: true })
-  const file = await open(`${path}.new`, 'wx', 0o600)
-  try {
-    await file.writeFile(text)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
+  await writeFile(`${path}.new`, text, { flag: 'wx', mode: 0o600, flush: true })
   for (let waited = 0; ; waited += 50) {
     try {
       return await move(`${path}.new`, path)

@@ -1,22 +1,9 @@
 import { once } from 'node:events'
-import type { Command } from 'commander'
+import type { Command } from '@commander-js/extra-typings'
 import type { FaultRule, RecordedRequest, Sandbox, SandboxOptions } from '../sandbox/index.ts'
-import { collect } from './commands.ts'
 import { usage } from './errors.ts'
+import { collect, type OptionsOf } from './options.ts'
 import type { Terminal } from './terminal.ts'
-
-/** The options as the parser returns them. */
-interface Flags extends Omit<SandboxOptions, 'allowedHosts' | 'tokens' | 'app' | 'cors' | 'onRequest'> {
-  readonly allowedHost: string[]
-  readonly selfToken?: string
-  readonly appToken?: string
-  readonly clientId?: string
-  readonly clientSecret?: string
-  readonly redirectUri: string[]
-  readonly fault: string[]
-  readonly cors?: boolean
-  readonly log?: boolean
-}
 
 const faultHelp = `
 A fault is a list of options, separated by commas:
@@ -34,8 +21,7 @@ A fault is a list of options, separated by commas:
   probability=0.1        apply to one of ten, chosen by seed=1
 `
 
-/** Adds `sandbox`, which imitates the service until it is interrupted. */
-export function addSandbox(program: Command, terminal: Terminal): void {
+const declareSandbox = (program: Command) =>
   program
     .command('sandbox')
     .description('start a local imitation of the service for development and tests, with a console at its address')
@@ -58,7 +44,12 @@ export function addSandbox(program: Command, terminal: Terminal): void {
     .option('--no-cors', 'send no CORS headers')
     .option('--log', 'print a line for each request')
     .addHelpText('after', faultHelp)
-    .action((flags: Flags) => serve(flags, terminal))
+
+type Flags = OptionsOf<typeof declareSandbox>
+
+/** Adds `sandbox`, which imitates the service until it is interrupted. */
+export function addSandbox(program: Command, terminal: Terminal): void {
+  declareSandbox(program).action((flags) => serve(flags, terminal))
 }
 
 async function serve(flags: Flags, terminal: Terminal): Promise<void> {
@@ -80,13 +71,12 @@ async function serve(flags: Flags, terminal: Terminal): Promise<void> {
   const options = {
     ...rest,
     allowedHosts: allowedHost,
-    tokens: { ...(self !== undefined && { self }), ...(app !== undefined && { app }) },
-    app: { ...(clientId !== undefined && { clientId }), ...(clientSecret !== undefined && { clientSecret }) },
+    tokens: { self, app },
+    app: { clientId, clientSecret },
     ...(log && { onRequest: (request: RecordedRequest) => void terminal.print(logLine(request)).catch(() => {}) }),
   } as SandboxOptions
-  let sandbox: Sandbox | undefined
   try {
-    sandbox = await startSandbox(options)
+    await using sandbox = await startSandbox(options)
     for (const uri of redirectUri) sandbox.registerRedirectUri(uri)
     for (const rule of faults) sandbox.faults.add(rule)
     const tokens = { self: self ?? sandbox.issueToken({ actor: 'self' }), app: app ?? sandbox.issueToken() }
@@ -94,8 +84,6 @@ async function serve(flags: Flags, terminal: Terminal): Promise<void> {
     if (!signal.aborted) await once(signal, 'abort')
   } catch (thrown) {
     throw thrown instanceof TypeError ? asFlag(thrown) : thrown
-  } finally {
-    await sandbox?.close()
   }
 }
 

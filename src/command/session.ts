@@ -1,54 +1,51 @@
-import type { Command } from 'commander'
 import { operations } from '../client/index.ts'
 import {
   ActorSelfRequiredError,
   type ChangeableOptions,
   InsufficientScopeError,
   isSupportWorkspaceError,
+  type Me,
   SupportWorkspace,
 } from '../index.ts'
+import type { Connection } from '../oauth/index.ts'
 import { parseBaseUrl } from '../shared/credentials.ts'
-import { CommandError, commandOf, suggest } from './errors.ts'
-import { checkName, findLogin, type Login, Logins, newest, type Register } from './logins.ts'
+import { CommandError, commandOf } from './errors.ts'
+import { findLogin, givenName, type Login, Logins } from './logins.ts'
 import type { Io, Terminal } from './terminal.ts'
 
 const defaultUrl = 'https://api.supportwire.app'
 
-/** Whose data a command reads or writes. */
-export interface Session {
-  /** Where the token comes from. */
+/** Where a token comes from. */
+export interface Origin {
   readonly source: 'environment' | 'login'
+  /** The name of the stored login. */
+  readonly profile?: string
   /** The file or the variable that has the token. */
   readonly storedIn: string
   /** The only service that the token is sent to. */
   readonly baseUrl: string
-  /** The stored login; undefined if the token comes from the environment. */
-  readonly login: Login | undefined
+}
+
+/** Whose token it is, as `/me` and a stored login say it. */
+export type Identity = Pick<Connection, 'organization' | 'actor' | 'user' | 'scopes'>
+
+/** Whose data a command reads or writes. */
+export interface Session {
+  readonly origin: Origin
   readonly workspace: SupportWorkspace
+  /** Returns what the login has stored, or asks the service. */
+  identify(): Promise<Identity>
   readToken(): Promise<string>
 }
 
 /** The options of every command that needs a token. */
 export interface SessionFlags {
-  readonly profile?: string
+  readonly profile?: string | undefined
 }
 
-/** Adds the options of every command that needs a token. */
-export function withSessionOptions(command: Command): Command {
-  return command
-    .option('--profile <name>', 'use this login (default: $SUPPORT_WORKSPACE_PROFILE, or the current login)')
-    .option('--json', 'print JSON lines, and errors as JSON')
-}
-
-/** Returns the base URL that the environment names, if any. */
-export function givenUrl({ env }: Io): string | undefined {
-  const { SUPPORT_WORKSPACE_URL: url } = env
-  return url === undefined || url === '' ? undefined : readBaseUrl(url)
-}
-
-/** Returns a base URL as it is stored and compared. */
-export function readBaseUrl(url = defaultUrl): string {
-  return parseBaseUrl(url, false).href.replace(/\/$/, '')
+/** Returns the base URL of the service that an option or the environment names, as it is stored and compared. */
+export function serviceUrl({ env }: Io, option?: string): string {
+  return parseBaseUrl(option ?? (env.SUPPORT_WORKSPACE_URL || defaultUrl), false).href.replace(/\/$/, '')
 }
 
 /** Runs a function with a client for the token that the environment or a login has. */
@@ -62,39 +59,48 @@ export async function withSession<Result>(
   const token = io.env.SUPPORT_WORKSPACE_TOKEN
   if (token !== undefined && token !== '') {
     if (profile !== undefined) terminal.note('SUPPORT_WORKSPACE_TOKEN is set, and wins over --profile.')
-    const baseUrl = givenUrl(io) ?? readBaseUrl()
+    const baseUrl = serviceUrl(io)
     const workspace = new SupportWorkspace({ ...client, baseUrl, accessToken: token })
-    const storedIn = 'SUPPORT_WORKSPACE_TOKEN'
-    return use({ source: 'environment', storedIn, baseUrl, login: undefined, workspace, readToken: async () => token })
+    return use({
+      origin: { source: 'environment', storedIn: 'SUPPORT_WORKSPACE_TOKEN', baseUrl },
+      workspace,
+      identify: async () => identityOf(await workspace.me({ signal: io.signal })),
+      readToken: async () => token,
+    })
   }
-  const logins = await Logins.openExisting(io)
+  using logins = await Logins.openExisting(terminal)
+  const url = io.env.SUPPORT_WORKSPACE_URL ? serviceUrl(io) : undefined
+  const name = givenName(io, profile)
+  const login = logins && chooseLogin(await logins.list(), name, url)
+  if (logins === undefined || login === undefined) throw new NotLoggedInError(url)
+  const { baseUrl, connection } = login
   try {
-    const url = givenUrl(io)
-    const name = checkName(profile ?? (io.env.SUPPORT_WORKSPACE_PROFILE || undefined))
-    const login = logins && chooseLogin(await logins.read(), name, url)
-    if (logins === undefined || login === undefined) throw new NotLoggedInError(url)
-    for (const repair of logins.repairs) terminal.note(repair)
-    const { baseUrl, connection } = login
-    try {
-      const workspace = await logins.storeOf(baseUrl, client).workspace(connection.key)
-      const storedIn = logins.file
-      return await use({ source: 'login', storedIn, baseUrl, login, workspace, readToken: () => logins.tokenOf(login) })
-    } catch (thrown) {
-      suggestLogin(thrown, login)
-      throw thrown
-    }
-  } finally {
-    logins?.close()
+    return await use({
+      origin: { source: 'login', profile: login.name, storedIn: logins.file, baseUrl },
+      workspace: await logins.storeOf(baseUrl, client).workspace(connection.key),
+      identify: async () => connection,
+      readToken: () => logins.tokenOf(login),
+    })
+  } catch (thrown) {
+    suggestLogin(thrown, login)
+    throw thrown
   }
 }
 
+/** Returns the identity of a token that `/me` describes. */
+export function identityOf({ organization, actor, user, scopes }: Me): Identity {
+  const party = (given: { id: string; name?: unknown; display_name?: unknown } | null | undefined) => {
+    const name = given?.display_name ?? given?.name
+    return { id: given?.id ?? '', ...(typeof name === 'string' && { name }) }
+  }
+  return { organization: party(organization), actor, scopes, ...(user && { user: party(user) }) } as Identity
+}
+
 /** A URL only selects among its own logins, so that no other service sees a token. */
-function chooseLogin(register: Register, name: string | undefined, url: string | undefined): Login | undefined {
-  const { current, logins } = register
+function chooseLogin(logins: readonly Login[], name: string | undefined, url: string | undefined): Login | undefined {
   const fits = ({ baseUrl }: Login) => url === undefined || baseUrl === url
-  if (name === undefined)
-    return logins.find((login) => login.name === current && fits(login)) ?? newest(logins.filter(fits))
-  const login = findLogin(register, name)
+  if (name === undefined) return logins.find(fits)
+  const login = findLogin(logins, name)
   if (fits(login)) return login
   throw new CommandError(
     77,
@@ -113,7 +119,7 @@ export class NotLoggedInError extends CommandError {
   }
 }
 
-/** Suggests a new login after an error, with the scopes of the last login and the scopes that were missing. */
+/** Adds a new login to an error as the next command, with the scopes of the last login and the scopes that were missing. */
 function suggestLogin(thrown: unknown, { name, baseUrl, connection }: Login): void {
   if (!isSupportWorkspaceError(thrown)) return
   const needsSelf = thrown instanceof ActorSelfRequiredError
@@ -123,5 +129,6 @@ function suggestLogin(thrown: unknown, { name, baseUrl, connection }: Login): vo
   const scopes = [...new Set([...(connection.scopes ?? []), ...missing])]
   const actor = needsSelf ? 'self' : connection.actor
   const where = baseUrl === defaultUrl ? [] : ['--base-url', baseUrl]
-  suggest(thrown, commandOf('login', '--profile', name, ...where, '--actor', actor, '--scope', scopes.join(',')))
+  const next = commandOf('login', '--profile', name, ...where, '--actor', actor, '--scope', scopes.join(','))
+  Object.assign(thrown, { next })
 }

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import { addAbortSignal, type Readable, Writable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
+import { text } from 'node:stream/consumers'
 import { CommandError, lostOutput, usage } from './errors.ts'
 
 /** The parts of its process that a command uses. Tests pass their own. */
@@ -26,11 +26,8 @@ export interface Io {
  * the service, and could otherwise change what a terminal shows.
  */
 export function printable(text: string): string {
-  return text.replace(/(?!\n)[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
-    [...Array(character.length).keys()]
-      .map((index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`)
-      .join(''),
-  )
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return text.replace(/(?!\n)[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => character.replace(/[\s\S]/g, escaped))
 }
 
 /** Where a command reads and writes: data to stdout, and everything else to stderr. */
@@ -98,8 +95,7 @@ export class Terminal {
   async readAll(): Promise<string> {
     const { stdin, signal } = this.io
     // A stream that is interrupted rejects with another error.
-    const bytes = await buffer(addAbortSignal(signal, stdin)).finally(() => signal.throwIfAborted())
-    return bytes.toString('utf8')
+    return text(addAbortSignal(signal, stdin)).finally(() => signal.throwIfAborted())
   }
 
   /** Asks for a yes. Without a terminal it must have been given as an option. */

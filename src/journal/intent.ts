@@ -126,7 +126,7 @@ export class Intent {
     }
     if (isApplied && found.input !== input) {
       const hint = 'Keep the body of a key, or ask `journal.get` for the key before you make one.'
-      throw this.#misused('was applied, with another body or query', hint)
+      throw this.#misused('was applied, with another body or query', hint, 'write')
     }
   }
 
@@ -238,8 +238,9 @@ export class Intent {
   #misused(
     problem: string,
     hint = 'Use a separate key for each write, and send it through the client of the function.',
+    argument: 'key' | 'write' = 'key',
   ): InvalidArgumentError {
-    return new InvalidArgumentError('key', `The write "${this.#key}" ${problem}.`, hint)
+    return new InvalidArgumentError(argument, `The write "${this.#key}" ${problem}.`, hint)
   }
 
   /** Returns an error without an outcome, because something might have been sent. */

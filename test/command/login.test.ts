@@ -8,7 +8,7 @@ import { ConnectionStore } from 'support-workspace-sdk/oauth'
 import { sqliteStorage } from 'support-workspace-sdk/storage'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { findLogin, Logins } from '../../src/command/logins.ts'
-import type { Io } from '../../src/command/terminal.ts'
+import { type Io, Terminal } from '../../src/command/terminal.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
@@ -356,9 +356,9 @@ describe('stored logins', () => {
   test('are not removed by a logout that has seen an older token', async () => {
     const setting = await setUp()
     await storeToken(setting)
-    const logins = await Logins.open({ env: setting.env ?? {}, platform: process.platform } as Io)
-    onTestFinished(() => logins.close())
-    const seen = findLogin(await logins.read(), 'default')
+    const io = { args: [], env: setting.env ?? {}, platform: process.platform } as Partial<Io> as Io
+    using logins = await Logins.open(new Terminal(io))
+    const seen = findLogin(await logins.list(), 'default')
     await new Promise((resolve) => setTimeout(resolve, 2))
     const newer = await storeToken(setting)
     await expect(logins.remove(seen)).rejects.toMatchObject({ exitCode: 75 })
