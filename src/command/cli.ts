@@ -6,39 +6,41 @@ import type { Io } from './terminal.ts'
 // Node writes to a file in one step, and does not notice if there is space for a part only. This stream does.
 const stdout: Io['stdout'] = fstatSync(1).isFile() ? createWriteStream('', { fd: 1, autoClose: false }) : process.stdout
 
-// The reader of a pipe such as `| head -3` can close it at any time. Without a listener Node would print the error's
-// stack. The command reports other errors of stdout. Errors of stderr cannot be reported.
-for (const stream of [stdout, process.stderr]) {
-  stream.on('error', ({ code }: NodeJS.ErrnoException) => code === 'EPIPE' && process.exit())
-}
+// The reader of a pipe such as `| head -3` can close it at any time, and needs no more output then. The command reports
+// other errors of stdout.
+stdout.on('error', ({ code }: NodeJS.ErrnoException) => code === 'EPIPE' && process.exit())
+// A lost message must not end an import. Without a listener, it would.
+process.stderr.on('error', () => {})
 // Node prints one about `node:sqlite`, for which a program that reads stderr has no use.
 process.removeAllListeners('warning')
 
 if (Number(process.versions.node.split('.')[0]) < 22) {
   process.stderr.write(`This command needs Node 22 or later, and this is Node ${process.versions.node}. Update Node.\n`)
-  process.exit(70)
+  process.exitCode = 70
+} else {
+  process.exitCode = await run()
+  // A pipe that stays open does not keep the command waiting.
+  process.stdin.destroy()
 }
-// Loaded now, because an older Node cannot.
-const [{ interrupted }, { runCommand }] = await Promise.all([import('./errors.ts'), import('./main.ts')])
 
-const interrupt = new AbortController()
-const stop = () => interrupt.abort(interrupted())
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
-
-const env = { ...process.env }
-// A process that is started, such as the browser, must not inherit them.
-for (const name of ['SUPPORT_WORKSPACE_TOKEN', 'SUPPORT_WORKSPACE_CLIENT_SECRET']) delete process.env[name]
-
-process.exitCode = await runCommand({
-  args: process.argv.slice(2),
-  env,
-  stdin: process.stdin,
-  stdout,
-  stderr: process.stderr,
-  platform: process.platform,
-  signal: interrupt.signal,
-  interrupt: stop,
-  openBrowser: async (address) => (await import('open')).default(address),
-})
-// A pipe that stays open does not keep the command waiting.
-process.stdin.destroy()
+async function run(): Promise<number> {
+  // Loaded now, because an older Node cannot.
+  const [{ interrupted }, { runCommand }] = await Promise.all([import('./errors.ts'), import('./main.ts')])
+  const interrupt = new AbortController()
+  const stop = () => interrupt.abort(interrupted())
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
+  const env = { ...process.env }
+  // A process that is started, such as the browser, must not inherit them.
+  for (const name of ['SUPPORT_WORKSPACE_TOKEN', 'SUPPORT_WORKSPACE_CLIENT_SECRET']) delete process.env[name]
+  return runCommand({
+    args: process.argv.slice(2),
+    env,
+    stdin: process.stdin,
+    stdout,
+    stderr: process.stderr,
+    platform: process.platform,
+    signal: interrupt.signal,
+    interrupt: stop,
+    openBrowser: async (address) => (await import('open')).default(address),
+  })
+}
