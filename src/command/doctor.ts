@@ -7,12 +7,12 @@ import { CommandError, describeFailure } from './errors.ts'
 import { describeIdentity, placeOf } from './identity.ts'
 import { type BuiltIn, findOperation } from './operations.ts'
 import { listOf, profileOption } from './options.ts'
-import { identityOf, NotLoggedInError, type Session, serviceUrl, withSession } from './session.ts'
+import { identityOf, loginAgain, NotLoggedInError, type Session, serviceUrl, withSession } from './session.ts'
 import type { Io, Terminal } from './terminal.ts'
 
 /** The result of a check. `inconclusive` means that the check itself could not run. */
 type State = 'pass' | 'warn' | 'fail' | 'skipped' | 'inconclusive'
-type Found = readonly [state: State, detail: string, hint?: string]
+type Found = readonly [state: State, detail: string, hint?: string, next?: readonly string[]]
 
 /** What the checks know, and what those before them have found out. */
 interface Case {
@@ -40,7 +40,8 @@ const checks: Readonly<Record<string, (about: Case) => Found | Promise<Found>>> 
     return ['warn', `Node does not use ${name}.`, 'Set NODE_USE_ENV_PROXY=1, which Node has from 22.21 and 24.0.']
   },
   async dns({ io, url }) {
-    if (proxyOf(io.env, url) !== undefined) return ['skipped', 'The proxy looks the name up.']
+    if (proxyOf(io.env, url) !== undefined)
+      return ['skipped', 'The proxy looks the name up.', 'The check of the network tells whether it can.']
     const found = await lookup(url.hostname.replace(/^\[|\]$/g, ''), { all: true })
     return ['pass', found.map(({ address }) => address).join(', ')]
   },
@@ -53,11 +54,12 @@ const checks: Readonly<Record<string, (about: Case) => Found | Promise<Found>>> 
     if (isRedirect)
       return ['fail', 'The service redirects.', 'Use the address that it redirects to: a token follows none.']
     about.answer = answer
-    return ['pass', 'The service answers.']
+    return ['pass', `The service answers${about.url.protocol === 'https:' ? ', and its certificate is trusted' : ''}.`]
   },
   clock({ answer }) {
     const offset = Math.round((Date.now() - Date.parse(answer?.headers.get('date') ?? '')) / 1_000)
-    if (Number.isNaN(offset)) return ['inconclusive', 'The service does not tell the time.']
+    if (Number.isNaN(offset))
+      return ['inconclusive', 'The service does not tell the time.', 'Compare the clock with another one.']
     if (Math.abs(offset) < 60) return ['pass', 'right']
     return [
       'warn',
@@ -75,18 +77,28 @@ const checks: Readonly<Record<string, (about: Case) => Found | Promise<Found>>> 
     return ['warn', `${place}: it does not begin with swot_`, 'Check that it is a token of this service.']
   },
   async identity(about) {
-    if (about.session === undefined) return ['skipped', 'There is no token.']
-    if (about.answer === undefined) return ['inconclusive', 'The service was not reached.']
+    if (about.session === undefined) return ['skipped', 'There is no token.', 'Log in first.']
+    if (about.answer === undefined) return ['inconclusive', 'The service was not reached.', 'Mend the network first.']
     about.me = await about.session.workspace.me({ signal: about.io.signal })
     return ['pass', describeIdentity(identityOf(about.me))]
   },
-  scopes({ me, operations }) {
-    if (me === undefined) return ['skipped', 'They are those of a token that works.']
-    if (!Array.isArray(me.scopes)) return ['inconclusive', 'The service does not tell them.']
+  scopes({ session, me, operations }) {
+    if (session === undefined || me === undefined)
+      return ['skipped', 'They are those of a token that works.', 'Get one first.']
+    if (!Array.isArray(me.scopes))
+      return ['inconclusive', 'The service does not tell them.', 'Call the operations to find out.']
     const granted: readonly string[] = me.scopes
     const missing = scopesFor(...operations.map(({ id }) => id)).filter((scope) => !granted.includes(scope))
-    if (missing.length === 0) return ['pass', granted.join(' ')]
-    return ['fail', `missing: ${missing.join(' ')}`, `Log in with --scope ${[...granted, ...missing].join(',')}.`]
+    const authoring = me.actor === 'app' ? operations.find(({ actor }) => actor === 'self') : undefined
+    if (authoring === undefined && missing.length === 0) return ['pass', granted.join(' ')]
+    const problems = [
+      ...(authoring === undefined ? [] : [`${authoring.id} needs a token that acts as a person`]),
+      ...(missing.length === 0 ? [] : [`missing: ${missing.join(' ')}`]),
+    ]
+    const actor = me.actor === 'self' || authoring !== undefined ? 'self' : 'app'
+    const scopes = [...granted, ...missing]
+    const hint = `Log in with --actor ${actor} --scope ${scopes.join(',')}.`
+    return ['fail', problems.join('; '), hint, loginAgain(session.origin, actor, scopes)]
   },
 }
 
@@ -122,16 +134,16 @@ async function diagnose(about: Case, terminal: Terminal): Promise<void> {
   const failures: CommandError[] = []
   for (const [check, run] of Object.entries(checks)) {
     let exitCode = exitCodes[check] ?? 70
-    let [state, detail, hint]: Found = ['inconclusive', '']
+    let [state, detail, hint, next]: Found = ['inconclusive', '']
     try {
-      ;[state, detail, hint] = await run(about)
+      ;[state, detail, hint, next] = await run(about)
     } catch (thrown) {
       about.io.signal.throwIfAborted()
       const failure = check === 'dns' || check === 'network' ? ofNetwork(thrown) : describeFailure(thrown, [])
       ;[state, detail, hint] = ['fail', failure.message, String(failure.hint)]
       exitCode = failure.exitCode as 70
     }
-    if (state === 'fail') failures.push(new CommandError(exitCode, `${check}: ${detail}`, hint ?? ''))
+    if (state === 'fail') failures.push(new CommandError(exitCode, `${check}: ${detail}`, hint ?? '', next))
     const text = `${state.padEnd(13)}${check.padEnd(9)}${detail}${hint === undefined ? '' : `\n${' '.repeat(22)}${hint}`}`
     await terminal.show({ check, state, detail, hint, ...(state === 'fail' && { exitCode }) }, text)
   }

@@ -1,5 +1,6 @@
 import { operations } from '../client/index.ts'
 import {
+  type Actor,
   ActorSelfRequiredError,
   type ChangeableOptions,
   InsufficientScopeError,
@@ -8,8 +9,8 @@ import {
   SupportWorkspace,
 } from '../index.ts'
 import type { Connection } from '../oauth/index.ts'
-import { parseBaseUrl } from '../shared/credentials.ts'
-import { CommandError, commandOf } from './errors.ts'
+import { isLoopback, parseBaseUrl } from '../shared/credentials.ts'
+import { CommandError, commandOf, usage } from './errors.ts'
 import { findLogin, givenName, type Login, Logins } from './logins.ts'
 import type { Io, Terminal } from './terminal.ts'
 
@@ -45,7 +46,12 @@ export interface SessionFlags {
 
 /** Returns the base URL of the service that an option or the environment names, as it is stored and compared. */
 export function serviceUrl({ env }: Io, option?: string): string {
-  return parseBaseUrl(option ?? (env.SUPPORT_WORKSPACE_URL || defaultUrl), false).href.replace(/\/$/, '')
+  const url = parseBaseUrl(option ?? (env.SUPPORT_WORKSPACE_URL || defaultUrl), true)
+  if (url.protocol === 'http:' && !isLoopback(url)) {
+    const problem = `The address of the service is plain http on ${url.host}, which would show the token to the network.`
+    throw usage(problem, 'Use https. Only an address of this machine can be http.')
+  }
+  return url.href.replace(/\/$/, '')
 }
 
 /** Runs a function with a client for the token that the environment or a login has. */
@@ -73,16 +79,17 @@ export async function withSession<Result>(
   const name = givenName(io, profile)
   const login = logins && chooseLogin(await logins.list(), name, url)
   if (logins === undefined || login === undefined) throw new NotLoggedInError(url)
-  const { baseUrl, connection } = login
+  const { name: profileName, baseUrl, connection } = login
+  const origin: Origin = { source: 'login', profile: profileName, storedIn: logins.file, baseUrl }
   try {
     return await use({
-      origin: { source: 'login', profile: login.name, storedIn: logins.file, baseUrl },
+      origin,
       workspace: await logins.storeOf(baseUrl, client).workspace(connection.key),
       identify: async () => connection,
       readToken: () => logins.tokenOf(login),
     })
   } catch (thrown) {
-    suggestLogin(thrown, login)
+    suggestLogin(thrown, origin, connection)
     throw thrown
   }
 }
@@ -119,16 +126,19 @@ export class NotLoggedInError extends CommandError {
   }
 }
 
+/** Returns the command for another login of the same name, at the same service. */
+export function loginAgain({ profile, baseUrl }: Origin, actor: Actor, scopes: readonly string[]): readonly string[] {
+  const name = profile === undefined ? [] : ['--profile', profile]
+  const where = baseUrl === defaultUrl ? [] : ['--base-url', baseUrl]
+  return commandOf('login', ...name, ...where, '--actor', actor, '--scope', [...new Set(scopes)].join(','))
+}
+
 /** Adds a new login to an error as the next command, with the scopes of the last login and the scopes that were missing. */
-function suggestLogin(thrown: unknown, { name, baseUrl, connection }: Login): void {
-  if (!isSupportWorkspaceError(thrown)) return
+function suggestLogin(thrown: unknown, origin: Origin, { actor, scopes = [] }: Connection): void {
+  if (!isSupportWorkspaceError(thrown) || (thrown instanceof CommandError && thrown.next !== undefined)) return
   const needsSelf = thrown instanceof ActorSelfRequiredError
   const scope = needsSelf ? operations.find(({ id }) => id === thrown.operation)?.scope : undefined
   const missing = thrown instanceof InsufficientScopeError ? thrown.scopesToRequest : scope === undefined ? [] : [scope]
   if (thrown.remedy !== 'reconnect' && !needsSelf && missing.length === 0) return
-  const scopes = [...new Set([...(connection.scopes ?? []), ...missing])]
-  const actor = needsSelf ? 'self' : connection.actor
-  const where = baseUrl === defaultUrl ? [] : ['--base-url', baseUrl]
-  const next = commandOf('login', '--profile', name, ...where, '--actor', actor, '--scope', scopes.join(','))
-  Object.assign(thrown, { next })
+  Object.assign(thrown, { next: loginAgain(origin, needsSelf ? 'self' : actor, [...scopes, ...missing]) })
 }

@@ -54,10 +54,30 @@ test('says where a stored token is kept, and how', async () => {
   expect(ran.stdout).not.toContain(token)
 })
 
-test('names the scopes that are missing', async () => {
-  const { code, states, findings } = await diagnose({}, '--for', 'contacts.create')
-  expect({ code, states }).toEqual({ code: 77, states: { ...good, scopes: 'fail' } })
-  expect(findings.scopes.hint).toContain('--scope contacts:read,contacts:write')
+test.each([
+  ['contacts.update', ['contacts:read'], 'app', 'contacts:read,contacts:write', 'missing: contacts:write'],
+  [
+    'messages.create',
+    ['messages:write'],
+    'self',
+    'messages:write',
+    'messages.create needs a token that acts as a person',
+  ],
+])('names what a token for %s lacks, and the login that mends it', async (operation, scopes, actor, scope, problem) => {
+  const token = sandbox.issueToken({ scopes })
+  const login = ['login', '--with-token', '--profile', 'mine']
+  const stored = { SUPPORT_WORKSPACE_TOKEN: undefined, XDG_DATA_HOME: createFolder() }
+  await run(login, { env: { ...env, ...stored }, stdin: token })
+  for (const [changes, name] of [
+    [{ SUPPORT_WORKSPACE_TOKEN: token }, []],
+    [stored, ['--profile', 'mine']],
+  ] as const) {
+    const { code, states, findings, ran } = await diagnose(changes, '--for', operation)
+    expect({ code, states }).toEqual({ code: 77, states: { ...good, scopes: 'fail' } })
+    expect(findings.scopes.detail).toContain(problem)
+    const next = ['login', ...name, '--base-url', sandbox.url, '--actor', actor, '--scope', scope]
+    expect(ran.failure.next.slice(4)).toEqual(next)
+  }
 })
 
 test('is the same without a token, which is no failure', async () => {
@@ -69,6 +89,7 @@ test('is the same without a token, which is no failure', async () => {
     code: 0,
     states: { ...good, token: 'skipped', identity: 'skipped', scopes: 'skipped' },
   })
+  for (const check of ['token', 'identity', 'scopes']) expect(findings[check].hint).toMatch(/\.$/)
   expect(findings.token.hint).toContain('Log in')
 })
 
