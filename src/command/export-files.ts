@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { parse } from 'csv-parse'
 import type { Checkpoint } from '../index.ts'
 import { isObject, parseObject } from '../shared/json.ts'
@@ -173,17 +173,17 @@ function isProgress(value: unknown): value is Progress {
 }
 
 /**
- * Creates a file that only the user can read. An empty file may be left over from a run that was killed at this point.
+ * Creates a file that only the user can read. An empty file of this kind can be left over from a run that was killed
+ * at this point.
  */
 async function create(path: string): Promise<FileHandle> {
   try {
     return await open(path, 'wx+', 0o600)
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown
-    const handle = await open(path, 'r+')
-    const found = await handle.stat()
-    if (found.isFile() && found.size === 0) return handle
-    await handle.close()
+    const found = await lstat(path)
+    const isPrivate = process.platform === 'win32' || (found.mode & 0o077) === 0
+    if (found.isFile() && found.size === 0 && isPrivate) return open(path, 'r+')
     throw new CommandError(2, `${path} exists, and has no checkpoint.`, 'Choose another name, or move the file away.')
   }
 }

@@ -157,7 +157,7 @@ describe('export', () => {
 
   test('starts from the beginning if it was killed before the first page', async () => {
     const file = join(folder, 'out.csv')
-    writeFileSync(file, '')
+    writeFileSync(file, '', { mode: 0o600 })
     expect((await exportTo('out.csv')).code).toBe(0)
     expect(parse(read('out.csv'), { columns: true })).toHaveLength(35)
   })
@@ -231,8 +231,13 @@ describe('export', () => {
   })
 
   test.each<[string, string, (path: string) => void]>([
-    ['a link to itself', 'out.ndjson cannot be opened (ELOOP).', (path) => symlinkSync(path, path)],
-    ['a folder', 'out.ndjson cannot be opened (EISDIR).', (path) => mkdirSync(path)],
+    ['a link', 'out.ndjson exists, and has no checkpoint.', (path) => symlinkSync(`${path}.mine`, path)],
+    ['a folder', 'out.ndjson exists, and has no checkpoint.', (path) => mkdirSync(path)],
+    [
+      'readable by others',
+      'out.ndjson exists, and has no checkpoint.',
+      (path) => writeFileSync(path, '', { mode: 0o644 }),
+    ],
     ['beside a folder', 'out.ndjson.checkpoint cannot be opened (EISDIR).', (path) => mkdirSync(`${path}.checkpoint`)],
     ['beside one', '.checkpoint.new cannot be opened (ERR_FS_EISDIR).', (path) => mkdirSync(`${path}.checkpoint.new`)],
   ])('--out that is %s is a mistake', async (_, message, prepare) => {
