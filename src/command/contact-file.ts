@@ -28,7 +28,8 @@ export interface ContactFile {
 interface Parsed {
   readonly record: readonly string[]
   readonly raw: string
-  readonly info: { readonly lines: number }
+  /** How many bytes end with this row. Its number of lines counts CRLF in quotes twice. */
+  readonly info: { readonly bytes: number }
 }
 
 /** The column that a file of failed rows has. */
@@ -43,7 +44,8 @@ export function readContacts(bytes: Buffer, map: Readonly<Record<string, string>
   checkUtf8(bytes)
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '')
   const [firstLine = ''] = text.split('\n', 1)
-  const delimiter = firstLine.split(';').length > firstLine.split(',').length ? ';' : ','
+  const separators = firstLine.replace(/"[^"]*"/g, '')
+  const delimiter = separators.split(';').length > separators.split(',').length ? ';' : ','
   const [header, ...rest] = parseRows(text, delimiter)
   const names = header?.record.map((name) => name.trim()) ?? []
   const hasReason = names.at(-1)?.toLowerCase() === reasonColumn
@@ -55,10 +57,12 @@ export function readContacts(bytes: Buffer, map: Readonly<Record<string, string>
     const end = [quoted(reason), reason].find((each) => own.endsWith(delimiter + each)) ?? ''
     return own.slice(0, -delimiter.length - end.length)
   }
+  const lineAt = createLineCounter(text)
   const rows = rest.map((parsed): ContactRow => {
     const values = fields.map((field, index) => [field, parsed.record[index]?.trim() ?? ''] as const)
     const given = Object.fromEntries(values.filter(([field, value]) => field !== '' && value !== ''))
-    return { line: parsed.info.lines, raw: rawOf(parsed), fields: given, email: given.email?.toLowerCase() ?? '' }
+    const line = lineAt(parsed.info.bytes)
+    return { line, raw: rawOf(parsed), fields: given, email: given.email?.toLowerCase() ?? '' }
   })
   const columns = `${header === undefined ? '' : rawOf(header)}${delimiter}${reasonColumn}\n`
   const lineOf = ([{ raw }, reason]: FailedRow) => `${raw}${delimiter}${quoted(reason)}\n`
@@ -77,13 +81,28 @@ function checkUtf8(bytes: Buffer): void {
   throw new CommandError(70, `Line ${line} is not UTF-8.`, 'Save the file as "CSV UTF-8", then import it again.')
 }
 
+/** Returns a function that returns the line at which a number of bytes ends. It is called with growing numbers. */
+function createLineCounter(text: string): (bytes: number) => number {
+  const all = Buffer.from(text)
+  let position = 0
+  let breaks = 0
+  return (bytes) => {
+    // Latin-1 has a character for each byte.
+    const part = all.toString('latin1', position, bytes)
+    position = bytes
+    breaks += part.match(/\r\n|\r|\n/g)?.length ?? 0
+    return /[\r\n]$/.test(part) ? breaks : breaks + 1
+  }
+}
+
 function parseRows(text: string, delimiter: string): Parsed[] {
   try {
     // Its types do not know what `raw` and `info` return.
     return parse(text, { delimiter, raw: true, info: true, skip_empty_lines: true }) as unknown as Parsed[]
   } catch (thrown) {
-    const { message, lines } = thrown as CsvError & { lines?: number }
-    throw new CommandError(70, `Line ${lines} is not CSV: ${message.split(':')[0]}.`, 'Correct the file.')
+    const { message, bytes = 0 } = thrown as CsvError & { bytes?: number }
+    const line = createLineCounter(text)(bytes)
+    throw new CommandError(70, `Line ${line} is not CSV: ${message.split(':')[0]}.`, 'Correct the file.')
   }
 }
 

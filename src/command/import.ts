@@ -209,8 +209,9 @@ async function openStorage(folder: string, terminal: Terminal): Promise<SqliteSt
   const file = join(folder, 'journal.db')
   // A folder that is there keeps its modes: it might have more than the journal.
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  await appendFile(file, '', { mode: 0o600 })
   await makePrivate(file, 'file', terminal)
+  // A folder that cannot be written to is found before a row is sent.
+  await appendFile(file, '', { mode: 0o600 })
   return sqliteStorage(file)
 }
 

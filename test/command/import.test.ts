@@ -65,6 +65,12 @@ describe('import contacts', () => {
     expect(created().map(({ body }) => body)).toEqual([{ email: 'a@example.com', name: 'A; B' }])
   })
 
+  test('counts lines as an editor does, also in quotes', async () => {
+    const { stderr } = await importText('"email","na;me"\r\n\r\n"a","x\r\ny\r\nz"\r\n,b\r\n', '--map', 'na;me=name')
+    expect(stderr.match(/Line \d+/g)?.sort()).toEqual(['Line 5', 'Line 6'])
+    expect((await importText('email,name\r\n"a\r\nb",c\r\nd\r\n')).failure.message).toContain('Line 4 is not CSV')
+  })
+
   test('sends other columns as the fields that they are mapped to', async () => {
     await importText('email,Phone\na@example.com,123\nb@example.com,\n', '--map', 'Phone=phone')
     const bodies = [{ email: 'a@example.com', phone: '123' }, { email: 'b@example.com' }]
