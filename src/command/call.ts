@@ -53,6 +53,8 @@ type CallFlags = Partial<OptionsOf<typeof withCallOptions>>
 export function addCalls(program: Command, terminal: Terminal): void {
   declareList(program).action((kind, ids, flags) => {
     const operation = findOperation(`${kind}.list`)
+    const own = ['limit', 'after'].find((name) => Object.hasOwn(flags.query, name))
+    if (own !== undefined) throw usage(`-q has ${own}.`, `Pass it as --${own}.`)
     const query = { ...flags.query, ...(flags.after !== undefined && { after: flags.after }) }
     const input = { path: pathOf(operation, ids), query }
     return withSession(terminal, flags, (session) => listItems(session, operation, input, kind, flags, terminal))
@@ -73,16 +75,23 @@ export function addCalls(program: Command, terminal: Terminal): void {
     .action((id, ids, flags) => callById(id, ids, flags, terminal))
   withCallOptions(program.command('api'))
     .description('send a request to a path of the service')
-    .argument('<method>', 'GET, POST, PUT, PATCH or DELETE')
+    .argument('<method>', 'GET, POST, PUT, PATCH or DELETE', methodOf)
     .argument('<path>', 'such as /api/oauth/v1/contacts')
     .action((method, path, flags) => {
       if (/^([a-z][a-z\d+.-]*:|\/\/)/i.test(path))
         throw usage('The path is a whole address.', 'Pass what follows the host.')
-      const verb = method.toUpperCase() as Method
       const target: Operation['path'] = `/${path.replace(/^\//, '')}`
-      return call({ id: `${verb} ${target}`, method: verb, path: target, envelope: 'any' }, {}, flags, terminal)
+      return call({ id: `${method} ${target}`, method, path: target, envelope: 'any' }, {}, flags, terminal)
     })
 }
+
+function methodOf(text: string): Method {
+  const method = methods.find((each) => each === text.toUpperCase())
+  if (method !== undefined) return method
+  throw usage(`${text} is not a method.`, `Use ${methods.join(', ')}.`)
+}
+
+const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 async function listItems(
   { workspace }: Session,

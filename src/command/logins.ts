@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -71,7 +71,8 @@ export class Logins {
 
   /** Opens the file, if there is one. */
   static async openExisting(terminal: Terminal): Promise<Logins | undefined> {
-    return existsSync(fileOf(terminal.io)) ? Logins.open(terminal) : undefined
+    // A link that leads nowhere is refused, too.
+    return lstatSync(fileOf(terminal.io), { throwIfNoEntry: false }) && Logins.open(terminal)
   }
 
   [Symbol.dispose](): void {

@@ -31,7 +31,7 @@ export async function runCommand(io: Io): Promise<number> {
     return 0
   } catch (thrown) {
     const failure = describeFailure(thrown, io.args)
-    if (terminal.json) io.stderr.write(`${JSON.stringify(failure)}\n`)
+    if (terminal.json) terminal.report(failure)
     else {
       const { message, hint, next } = failure
       terminal.say([message, hint].filter((text) => text !== undefined).join(' '))

@@ -80,8 +80,13 @@ export class Terminal {
 
   /** Tells a person or a program something on stderr. */
   note(text: string, fields: Readonly<Record<string, unknown>> = {}): void {
-    if (this.json) this.io.stderr.write(`${JSON.stringify({ note: text, ...fields })}\n`)
+    if (this.json) this.report({ note: text, ...fields })
     else this.say(text)
+  }
+
+  /** Writes a line of JSON to stderr. The escapes of `printable` are those of JSON. */
+  report(value: unknown): void {
+    this.io.stderr.write(`${printable(JSON.stringify(value))}\n`)
   }
 
   /** Reads the lines of stdin, whose end means nothing. Returns a function that ends the reading. */

@@ -143,6 +143,14 @@ describe('get and call', () => {
     expect(sandbox.requests.at(-1)?.body).toEqual({ body_html: '<p>a=b</p>', reply_to: null })
   })
 
+  test.each(['', ' --json'])('call%s tells it without characters that act on a terminal', async (json) => {
+    const organization = { id: 'org', name: 'A\u202e\u009b31m' }
+    sandbox.faults.add({ path: /me$/, status: 200, body: { organization, actor: 'app', scopes: [] } })
+    const { stderr } = await command(`call contacts.create -f email=a@example.com${json}`, { terminals: ['stderr'] })
+    expect(stderr).toContain('A\\u202e\\u009b31m')
+    if (json !== '') expect(JSON.parse(stderr)).toMatchObject({ organization })
+  })
+
   test('call reads the body from a file or from stdin', async () => {
     const file = join(folder(), 'body.json')
     writeFileSync(file, '{"email":"one@example.com"}')
@@ -221,6 +229,9 @@ test.each([
   ['get messages x', 'There is no operation "messages.get".'],
   ['call contact.create', 'Did you mean contacts.create?'],
   ['list contacts -q a=1 -q a=2', '-q has a twice.'],
+  ['list contacts -q limit=5', '-q has limit. Pass it as --limit.'],
+  ['list contacts -q after=x --after y', '-q has after. Pass it as --after.'],
+  ['api GTE /api/oauth/v1/me', 'GTE is not a method. Use GET, POST, PUT, PATCH, DELETE.'],
   ['call contacts.create -f email=a -f email=b', '-f has email twice.'],
   ['call contacts.create -F email=1 -F email=2', '-F has email twice.'],
   ['call contacts.create -f email=a -F email="b"', '-f and -F both have email.'],

@@ -423,7 +423,10 @@ describe('the token of the environment', () => {
 
   test('is not sent in plain http to another machine', async () => {
     const env = { SUPPORT_WORKSPACE_TOKEN: 'swot_x', SUPPORT_WORKSPACE_URL: 'http://example.com' }
-    expect(await run(['whoami'], { env })).toMatchObject({ code: 2, stderr: expect.stringContaining('plain http') })
+    expect(await run(['whoami'], { env })).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/plain http.* Use https\./),
+    })
   })
 
   test('is printed to a terminal only with --show', async () => {
@@ -450,21 +453,22 @@ describe('the folder of the logins', () => {
     expect([modeOf(place), modeOf(join(place, 'logins.db'))]).toEqual(['700', '600'])
   })
 
-  test.each(['support-workspace-sdk', 'support-workspace-sdk/logins.db'])(
-    'is refused if %s is a symbolic link',
-    async (path) => {
-      const { env, args } = await setUp()
-      const at = join(String(env.XDG_DATA_HOME), path)
-      mkdirSync(join(at, '..'), { recursive: true, mode: 0o700 })
-      symlinkSync(folder(), at)
-      // A login finds it before it asks for the consent.
-      for (const each of [['logins'], args]) {
-        const { code, stderr } = await run(each, { env })
-        expect({ code, stderr }).toEqual({ code: 70, stderr: expect.stringContaining('is a symbolic link.') })
-        expect(stderr).not.toContain('Open this address')
-      }
-    },
-  )
+  test.each([
+    ['support-workspace-sdk', '.', 'logins'],
+    ['support-workspace-sdk/logins.db', '.', 'logins'],
+    ['support-workspace-sdk/logins.db', 'absent', 'whoami'],
+  ])('is refused if %s is a symbolic link to %s', async (path, target, command) => {
+    const { env, args } = await setUp()
+    const at = join(String(env.XDG_DATA_HOME), path)
+    mkdirSync(join(at, '..'), { recursive: true, mode: 0o700 })
+    symlinkSync(join(folder(), target), at)
+    // A login finds it before it asks for the consent.
+    for (const each of [[command], args]) {
+      const { code, stderr } = await run(each, { env })
+      expect({ code, stderr }).toEqual({ code: 70, stderr: expect.stringContaining('is a symbolic link.') })
+      expect(stderr).not.toContain('Open this address')
+    }
+  })
 
   // Only root can give a file away.
   test.skipIf(process.getuid?.() !== 0).each(['support-workspace-sdk', 'support-workspace-sdk/logins.db'])(
