@@ -36,7 +36,7 @@ function servicePage(): string {
 
 ${generated}
 
-The SDK implements the API that SupportWire publishes. This page lists what is known of that API, how sure each fact is, and
+For everyone who must know what is documented. This page lists what is known of the API of SupportWire, how sure each fact is, and
 where it comes from. ${observedText()}
 [Methods and fields](methods-and-fields.md) lists each field, and [a probe](probe.md) finds out more. Programs read
 the same facts from \`support-workspace-sdk/catalogue\`.
@@ -95,7 +95,7 @@ function fieldsPage(): string {
 
 ${generated}
 
-Every method of the client and every field of the service, with how each is known:
+For everyone who must know how a method or field is known:
 [specification, reference or inferred](service.md). Programs read the same from \`support-workspace-sdk/catalogue\`, for example
 \`models.conversation.fields.status\`.
 

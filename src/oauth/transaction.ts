@@ -222,7 +222,7 @@ export function missingTransaction(): LoginError {
 }
 
 function invalidTransaction(): LoginError {
-  return new LoginError('The login transaction was changed, truncated or sealed with an unknown secret.', {
+  return new LoginError('The login transaction was changed, truncated or encrypted with an unknown secret.', {
     reason: 'transaction_invalid',
     hint: 'Start the login again. When you rotate secrets, keep the old one until its transactions have expired.',
   })

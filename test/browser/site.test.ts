@@ -111,6 +111,9 @@ describe('in the browser', () => {
     ['polling', /^Poll for new messages$/],
     ['idempotent', /^Write journal$/],
     ['message twice', /^Write journal$/],
+    ['duplicate', /^Write journal$/],
+    ['client id', /^Get credentials$/],
+    ['401', /^(Troubleshooting|Errors)$/],
     ['mock', /^Test with the sandbox$/],
   ])('a search for %s finds it first', async (query, expected) => {
     const visitor = await visit()
