@@ -20,7 +20,7 @@ export function leavesOf(parent: CommandUnknownOpts): CommandUnknownOpts[] {
   return parent.commands.flatMap((command) => (command.commands.length === 0 ? [command] : leavesOf(command)))
 }
 
-/** Returns the name of a command after those of the commands above it, except the program. */
+/** Returns the whole name of a command, without the program, such as `import contacts`. */
 function nameOf(command: CommandUnknownOpts): string {
   return command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
 }

@@ -175,7 +175,7 @@ function resultOf(thrown: unknown): Result {
   return ['failed', (thrown as Error).message]
 }
 
-/** Returns the error of an import that came to its end. */
+/** Returns the error for the counts of a finished import, if any. */
 function problemOf({ unconfirmed, failed }: Counts, state: string, file: string | undefined): CommandError | undefined {
   if (unconfirmed > 0) {
     const hint = 'Check for them in the service, then resolve each.'

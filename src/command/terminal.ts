@@ -84,7 +84,7 @@ export class Terminal {
     else this.say(text)
   }
 
-  /** Writes a line of JSON to stderr. The escapes of `printable` are those of JSON. */
+  /** Writes a line of JSON to stderr. JSON and `printable` use the same escapes. */
   report(value: unknown): void {
     this.io.stderr.write(`${printable(JSON.stringify(value))}\n`)
   }
