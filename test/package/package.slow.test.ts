@@ -78,7 +78,8 @@ test('the licenses of all packages that the build carries are in the tarball', a
   const names = code.flatMap((text) => [...text.matchAll(/^\/\/ node_modules\/((?:@[^/]+\/)?[^/]+)/gm)])
   const carried = [...new Set(names.map(([, name]) => name))].sort()
   const licenses = await read('dist/third-party-licenses.txt')
-  const command = ['commander', 'csv-parse', 'csv-stringify', 'yocto-spinner', 'yoctocolors']
+  const width = ['fast-string-truncated-width', 'fast-string-width']
+  const command = ['commander', 'csv-parse', 'csv-stringify', 'yocto-spinner', 'yoctocolors', ...width]
   const browser = [
     'bundle-name',
     'default-browser',
