@@ -144,7 +144,10 @@ async function receive(
 ): Promise<Login> {
   const { signal, loginTimeout = 300_000, openBrowser } = terminal.io
   const { url, transaction } = await app.startLogin({ scope, actor })
+  signal.throwIfAborted()
   const outcome = Promise.withResolvers<Login>()
+  // An interrupt can come before the outcome is awaited.
+  outcome.promise.catch(() => {})
   let login: Promise<Login> | undefined
   const answer = async (address: string): Promise<Answer> => {
     if (!isCallback(address, url)) return { status: 400, text: 'This is not the address of the login.' }
