@@ -145,7 +145,7 @@ export interface ClientOptions<A extends Actor = Actor> {
    *
    * - `debug`: each request
    * - `info`: retries and waits
-   * - `warn`: rejected tokens, and responses that differ from their schema
+   * - `warn`: rejected tokens, and with `onDrift` also responses that differ from their schema
    * - `error`: unconfirmed writes
    * - `off`: logging is turned off
    *
