@@ -185,7 +185,10 @@ console.log(names.includes('RateLimitError'), (await impatient.me()).actor)`
       expect(stdout).toBe('contacts.list blocked: expected boolean, received string\ntrue\n')
       expect(stderr).toBe('')
       expect(sandbox.requests.at(-2)?.query).toEqual({ limit: '1', source: 'widget' })
-      expect(sandbox.requests.at(-1)?.body).toEqual({ email: expect.stringMatching(/^ada\+\d+@example\.com$/), vip: true })
+      expect(sandbox.requests.at(-1)?.body).toEqual({
+        email: expect.stringMatching(/^ada\+\d+@example\.com$/),
+        vip: true,
+      })
       expect(sandbox.requests.at(-1)?.ignored).toEqual(['vip'])
     },
   },
