@@ -57,11 +57,7 @@ export function usage(message: string, hint: string): CommandError {
 
 /** Creates the error that Ctrl-C ends a command with. */
 export function interrupted(): CommandError {
-  return new CommandError(
-    130,
-    'Interrupted.',
-    'What was written stays. An import, or an export to a file, goes on if you run it again.',
-  )
+  return new CommandError(130, 'Interrupted.', 'What was written stays. Run the same command again to go on.')
 }
 
 /** A failed command, as `--json` reports it in the last line of stderr. */

@@ -120,6 +120,14 @@ test('of two processes, one jumps when the other is idle as well', async () => {
   expect(printed).toBe('0 5')
 })
 
+test('each process of a program draws other random numbers', async () => {
+  const draw = 'console.log(Math.random())'
+  const { printed } = await run(`${draw}
+    const { execFileSync } = await import('node:child_process')
+    process.stdout.write(execFileSync(process.execPath, ['-e', '${draw}']))`)
+  expect(new Set(printed.split('\n')).size).toBe(2)
+})
+
 test('random numbers repeat, and an error in a timer ends the program as ever', async () => {
   const draw = async () => (await run('console.log(Math.random(), Math.random())')).printed
   expect(await draw()).toBe(await draw())

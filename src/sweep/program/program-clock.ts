@@ -32,9 +32,11 @@ export class ProgramClock extends SimulatedTime {
   #quiet = 0
 
   constructor(numbers: SharedNumbers) {
-    super(numbers.now, numbers.get('seed'), 0)
+    const processes = numbers.get('processes')
+    // A program that is started again draws other numbers, as it would in reality.
+    super(numbers.now, numbers.get('seed') + processes, 0)
     this.#numbers = numbers
-    numbers.set('processes', numbers.get('processes') + 1)
+    numbers.set('processes', processes + 1)
     this.#tick = this.#schedule()
   }
 

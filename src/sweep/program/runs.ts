@@ -123,7 +123,8 @@ export async function sweepCommand(givenCommand: readonly string[], given: Progr
       })
     }
     if (clean.writes.length === 0 && outputs.size === 0) {
-      const hint = 'Name the files that it writes with `outputs`.'
+      const hint =
+        'Perhaps the sample data has nothing for it to do: change the data in `setup`. If it writes files, name them in `outputs`.'
       throw new SupportWorkspaceError('The program writes nothing to the service, so nothing is compared.', { hint })
     }
     const maxRequests = Math.max(requests.length * 20 + 50, 1_000)
