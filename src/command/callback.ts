@@ -56,7 +56,9 @@ async function respond(
   response: ServerResponse,
   answer: (address: string) => Promise<Answer>,
 ): Promise<void> {
-  const { method, url: target = '/', headers } = request
+  const { method, url: target = '/', headers, socket } = request
+  // Also if the browser goes away before the answer is there.
+  const closed = new Promise((resolve) => socket.once('close', resolve))
   // A page of another site can make the browser send requests here. Its host name, path and state are checked by the
   // login.
   const isPlain = method === 'GET' && target.startsWith('/') && /^[\w.:[\]-]+$/.test(headers.host ?? '')
@@ -71,7 +73,7 @@ async function respond(
     'cache-control': 'no-store',
     connection: 'close',
   })
-  // A browser that has gone away must not keep the login from ending.
-  response.once('close', () => sent?.())
   response.end(`${text}\n`)
+  await closed
+  sent?.()
 }

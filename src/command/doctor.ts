@@ -8,7 +8,7 @@ import { describeIdentity, placeOf } from './identity.ts'
 import { type BuiltIn, findOperation } from './operations.ts'
 import { listOf, profileOption } from './options.ts'
 import { identityOf, loginAgain, NotLoggedInError, type Session, serviceUrl, withSession } from './session.ts'
-import type { Io, Terminal } from './terminal.ts'
+import { type Io, oneLine, type Terminal } from './terminal.ts'
 
 /** The result of a check. `inconclusive` means that the check itself could not run. */
 type State = 'pass' | 'warn' | 'fail' | 'skipped' | 'inconclusive'
@@ -144,7 +144,8 @@ async function diagnose(about: Case, terminal: Terminal): Promise<void> {
       exitCode = failure.exitCode as 70
     }
     if (state === 'fail') failures.push(new CommandError(exitCode, `${check}: ${detail}`, hint ?? '', next))
-    const text = `${state.padEnd(13)}${check.padEnd(9)}${detail}${hint === undefined ? '' : `\n${' '.repeat(22)}${hint}`}`
+    const more = hint === undefined ? '' : `\n${' '.repeat(22)}${oneLine(hint)}`
+    const text = `${state.padEnd(13)}${check.padEnd(9)}${oneLine(detail)}${more}`
     await terminal.show({ check, state, detail, hint, ...(state === 'fail' && { exitCode }) }, text)
   }
   if (failures[0] !== undefined) throw failures[0]

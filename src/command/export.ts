@@ -10,6 +10,7 @@ import {
   NotFoundError,
   type SupportWorkspace,
 } from '../index.ts'
+import { isObject } from '../shared/json.ts'
 import { listPages } from './call.ts'
 import { CommandError, usage } from './errors.ts'
 import { checkpointOf, ExportFiles, type Sink } from './export-files.ts'
@@ -134,7 +135,9 @@ async function copy(
     const left = [...expected].reverse()
     const pageQuery = { query: { limit: flags.limit } }
     for await (const { data, checkpoint } of listPages(workspace, operation, pageQuery, { resumeFrom, signal })) {
-      const items = data as Row[]
+      const items = data.filter((item): item is Row => isObject(item) && item.id !== undefined)
+      if (items.length < data.length)
+        throw new CommandError(70, 'The service sent an item without an id.', 'Without ids, an export cannot go on.')
       for (const { id } of items.splice(0, left.length)) if (left.pop() !== id) throw changed(flags.out)
       const fresh = new Map(items.map((item) => [String(item.id), item]))
       for (const id of fresh.keys()) if (known.has(id)) fresh.delete(id)

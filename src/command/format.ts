@@ -2,7 +2,7 @@ import { stringify } from 'csv-stringify/sync'
 import widthOf from 'fast-string-width'
 import { isObject } from '../shared/json.ts'
 import { listOf } from './options.ts'
-import { printable, type Terminal } from './terminal.ts'
+import { oneLine, printable, type Terminal } from './terminal.ts'
 
 /** How rows are written. */
 export interface FormatFlags {
@@ -81,6 +81,6 @@ export function pick(item: unknown, fields: readonly string[]): Record<string, u
 }
 
 function shorten(text: string): string {
-  const line = printable(text.replace(/\s+/g, ' '))
+  const line = printable(oneLine(text))
   return line.length > 40 ? `${line.slice(0, 39)}…` : line
 }

@@ -1,10 +1,9 @@
 import type { Command } from '@commander-js/extra-typings'
-import type { Connection } from '../oauth/index.ts'
 import { usage } from './errors.ts'
-import { findLogin, givenName, Logins } from './logins.ts'
+import { findLogin, givenName, Logins, nameOf } from './logins.ts'
 import { profileOption } from './options.ts'
 import { type Identity, identityOf, type Origin, type Session, type SessionFlags, withSession } from './session.ts'
-import type { Terminal } from './terminal.ts'
+import { oneLine, type Terminal } from './terminal.ts'
 
 /** Adds `whoami`, `token`, `logins`, `use` and `logout`. */
 export function addIdentity(program: Command, terminal: Terminal): void {
@@ -50,7 +49,7 @@ export async function showIdentity(terminal: Terminal, identity: Identity, origi
   const rows = [
     ...(origin.profile === undefined ? [] : [['profile', origin.profile]]),
     ['service', origin.baseUrl],
-    ['scopes', scopes?.join(' ') ?? 'unknown'],
+    ['scopes', oneLine(scopes?.join(' ') ?? 'unknown')],
     ['token in', placeOf(origin, terminal.io.platform)],
   ]
   const text = rows.map(([name = '', value]) => `  ${name.padEnd(10)}${value}`).join('\n')
@@ -70,11 +69,6 @@ async function whoami({ workspace, origin }: Session, terminal: Terminal): Promi
 /** Returns organization, actor and person in words. */
 export function describeIdentity({ organization, actor, user }: Identity): string {
   return `${nameOf(organization)}, ${actor === 'self' ? `as ${user ? nameOf(user) : 'a person'}, self` : 'as the app'}`
-}
-
-/** Returns the name of a party, and its id if it has another one. */
-export function nameOf({ name, id }: Connection['organization']): string {
-  return name === undefined ? id : `${name.replace(/\s+/g, ' ')} (${id})`
 }
 
 async function listLogins(terminal: Terminal): Promise<void> {

@@ -5,7 +5,7 @@ import { type AccessToken, type Connection, ConnectionStore, OAuthApp, scopesFor
 import { type Answer, listenAt } from './callback.ts'
 import { CommandError, describeFailure, usage } from './errors.ts'
 import { showIdentity } from './identity.ts'
-import { givenName, type KnownApp, type Login, Logins } from './logins.ts'
+import { givenName, type KnownApp, type Login, Logins, nameOf } from './logins.ts'
 import { findOperation, operationList } from './operations.ts'
 import { listOf, type OptionsOf } from './options.ts'
 import { serviceUrl } from './session.ts'
@@ -56,7 +56,7 @@ async function login(flags: Flags, terminal: Terminal): Promise<void> {
   using logins = await Logins.open(terminal)
   const before = (await logins.list()).find((each) => each.name === name)?.connection.organization
   if (before !== undefined && !flags.replace) {
-    terminal.say(`The login "${name}" belongs to ${before.name ?? before.id}. Choose that organization.`)
+    terminal.say(`The login "${name}" belongs to ${nameOf(before)}. Choose that organization.`)
   }
   const app = flags.withToken ? undefined : findApp(flags, baseUrl, await logins.appOf(baseUrl))
   const keep = async (token: AccessToken | string): Promise<Login> => {
@@ -125,7 +125,7 @@ function checkOrganization({ organization }: Connection, expected: string | unde
   if (expected === undefined || expected === organization.id || expected === organization.name) return
   throw new CommandError(
     77,
-    `The token belongs to ${organization.name ?? organization.id} (${organization.id}), and not to ${expected}.`,
+    `The token belongs to ${nameOf(organization)}, and not to ${expected}.`,
     'Nothing was stored. Log in again, and choose the other organization.',
   )
 }
@@ -155,8 +155,7 @@ async function receive(
     login ??= app.finishLogin(address, transaction, { signal }).then(keep)
     try {
       const stored = await login
-      const { name, id } = stored.connection.organization
-      const text = `Logged in to ${name ?? id}. You can close this page.`
+      const text = `Logged in to ${nameOf(stored.connection.organization)}. You can close this page.`
       return { status: 200, text, sent: () => outcome.resolve(stored) }
     } catch (thrown) {
       const { message, hint } = describeFailure(thrown, [])

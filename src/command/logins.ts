@@ -7,7 +7,7 @@ import { type AccessToken, type Connection, ConnectionStore } from '../oauth/ind
 import { type SqliteStorage, sqliteStorage } from '../storage/index.ts'
 import { CommandError, commandOf, usage } from './errors.ts'
 import { dataFolder, makePrivate, requireSqlite } from './private-files.ts'
-import type { Io, Terminal } from './terminal.ts'
+import { type Io, oneLine, type Terminal } from './terminal.ts'
 
 /** A login under its name. */
 export interface Login {
@@ -182,6 +182,11 @@ function isSame(one: Omit<Login, 'name'>, other: Omit<Login, 'name'>): boolean {
   return one.baseUrl === other.baseUrl && one.connection.key === other.connection.key
 }
 
+/** Returns the name of a party, and its id if it has another one. */
+export function nameOf({ name, id }: Connection['organization']): string {
+  return oneLine(name === undefined ? id : `${name} (${id})`)
+}
+
 /** Returns the login with a name. */
 export function findLogin(logins: readonly Login[], name: string): Login {
   const login = logins.find((each) => each.name === name)
@@ -200,7 +205,7 @@ function chooseName(logins: readonly Login[], identity: Connection, { name, base
   if (organization !== undefined && !isSameOrganization && !replace) {
     throw new CommandError(
       2,
-      `The name "${chosen}" belongs to ${organization.name ?? organization.id}, and the new token does not.`,
+      `The name "${chosen}" belongs to ${nameOf(organization)}, and the new token does not.`,
       'Nothing was stored. Log in with another --profile, or with --replace.',
     )
   }

@@ -30,6 +30,11 @@ export function printable(text: string): string {
   return text.replace(/(?!\n)[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => character.replace(/[\s\S]/g, escaped))
 }
 
+/** Returns a text of the service as one line, so that it cannot imitate other lines. */
+export function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ')
+}
+
 /** Where a command reads and writes: data to stdout, and everything else to stderr. */
 export class Terminal {
   readonly io: Io

@@ -125,7 +125,7 @@ export class Intent {
       throw this.#misused(`${before} at another path), which ${fate}`, hint)
     }
     if (isApplied && found.input !== input) {
-      const hint = 'Keep the body of a key, or ask `journal.get` for the key before you make one.'
+      const hint = 'Keep the body of a key, or ask `journal.get` before you make one.'
       throw this.#misused('was applied, with another body or query', hint, 'write')
     }
   }
@@ -237,7 +237,7 @@ export class Intent {
 
   #misused(
     problem: string,
-    hint = 'Use a separate key for each write, and send it through the client of the function.',
+    hint = 'Use a separate key for each write, and send it through the given client.',
     argument: 'key' | 'write' = 'key',
   ): InvalidArgumentError {
     return new InvalidArgumentError(argument, `The write "${this.#key}" ${problem}.`, hint)

@@ -62,7 +62,8 @@ function addressFor(baseUrl: unknown): string {
 }
 
 function toUrl(text: string): URL | undefined {
-  return URL.canParse(text) ? new URL(text) : undefined
+  // `URL` drops line breaks and tabs, and so would read another host than a person.
+  return URL.canParse(text) && !/[\t\r\n]/.test(text.trim()) ? new URL(text) : undefined
 }
 
 /** Whether a value is a token that fits in a header: visible ASCII without spaces (RFC 6750, section 2.1). */

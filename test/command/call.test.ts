@@ -144,10 +144,11 @@ describe('get and call', () => {
   })
 
   test.each(['', ' --json'])('call%s tells it without characters that act on a terminal', async (json) => {
-    const organization = { id: 'org', name: 'A\u202e\u009b31m' }
+    const organization = { id: 'org\n  service  elsewhere', name: 'A\u202e\u009b31m' }
     sandbox.faults.add({ path: /me$/, status: 200, body: { organization, actor: 'app', scopes: [] } })
     const { stderr } = await command(`call contacts.create -f email=a@example.com${json}`, { terminals: ['stderr'] })
     expect(stderr).toContain('A\\u202e\\u009b31m')
+    expect(stderr.trim().split('\n')).toHaveLength(1)
     if (json !== '') expect(JSON.parse(stderr)).toMatchObject({ organization })
   })
 

@@ -172,6 +172,12 @@ describe('export', () => {
     expect(ids.sort()).toEqual(sandbox.state.conversations.map(({ id }) => id).sort())
   })
 
+  test.each([[null], [1], [{ name: 'Ada' }]])('fails if the service sends %j, which has no id', async (item) => {
+    sandbox.faults.add({ path: /conversations$/, status: 200, body: { data: [item], page_metadata: { after: null } } })
+    const { code, failure } = await exportTo('out.ndjson')
+    expect({ code, message: failure.message }).toEqual({ code: 70, message: 'The service sent an item without an id.' })
+  })
+
   describe('whose cursor is refused', () => {
     const refuse = () => sandbox.faults.add({ path: /conversations$/, status: 400, body: { error: 'invalid_request' } })
 

@@ -126,6 +126,20 @@ describe('login', () => {
     expect({ code, stdout }).toEqual({ code: 77, stdout: '' })
   })
 
+  test.each([
+    ['gets a token', 'secret_sandbox', 0],
+    ['fails', 'secret_other', 70],
+  ])('ends if it %s after the browser has gone away', async (_, secret, exit) => {
+    const { env, args, sandbox } = await setUp()
+    sandbox.faults.add({ path: /\/token$/, latency: 50 })
+    const login = await startLogin(args, { env: { ...env, SUPPORT_WORKSPACE_CLIENT_SECRET: secret } })
+    const browser = httpRequest(await landing(login.address)).on('error', () => {})
+    browser.end()
+    await vi.waitUntil(() => sandbox.requests.some(({ path }) => path.endsWith('/token')))
+    browser.destroy()
+    expect((await login.ended).code).toBe(exit)
+  })
+
   test('tells the browser that the exchange of the code has failed', async () => {
     const { env, args } = await setUp()
     const { page, code } = await logIn(args, { env: { ...env, SUPPORT_WORKSPACE_CLIENT_SECRET: 'secret_other' } })

@@ -43,6 +43,7 @@ describe('baseUrl', () => {
     ['plain http on a host that looks like loopback', 'http://127.0.0.1.evil.test'],
     ['plain http on a host that starts like loopback', 'http://localhost.evil.test'],
     ['plain http on the unspecified address', 'http://0.0.0.0'],
+    ['a tab in its host, which `URL` drops', 'https://api.supportwire.app\t.evil.test'],
     ['a number', 1],
     ['an object that prints as an address', { toString: () => 'https://api.test' }],
   ])('does not accept %s', (_, baseUrl) => {
