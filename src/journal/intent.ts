@@ -77,7 +77,7 @@ export class Intent {
     const { [wholeKey]: whole } = call as { readonly [wholeKey]?: object }
     if (this.#sending !== undefined) {
       if (whole === this.#whole) return this.#sending
-      const hint = 'Use another key for the second write. The first one may have been applied: `journal.get` tells.'
+      const hint = 'Use another key for the second write. `journal.get` tells if the first was applied.'
       this.#misuse = this.#leftOpen('sent a second write', hint)
       throw this.#misuse
     }
@@ -125,7 +125,7 @@ export class Intent {
       throw this.#misused(`${before} at another path), which ${fate}`, hint)
     }
     if (isApplied && found.input !== input) {
-      const hint = 'Keep the body of a key, or ask `journal.get` before you make one.'
+      const hint = 'Keep the body of a key, or call `journal.get` first.'
       throw this.#misused('was applied, with another body or query', hint, 'write')
     }
   }
