@@ -112,24 +112,21 @@ export class Terminal {
   async confirm(question: string, isGiven: boolean | undefined): Promise<void> {
     if (isGiven) return
     if (!this.canAsk) throw usage(`${question} There is no terminal to answer.`, 'Pass --yes.')
-    if (/^y(es)?$/i.test(await this.#ask(`${question} [y/N] `, this.io.stderr))) return
+    if (/^y(es)?$/i.test(await this.#ask(`${question} [y/N] `))) return
     throw new CommandError(2, 'The answer was no.', 'Nothing was sent.')
   }
 
   /** Asks for a secret, which is not shown as it is typed. */
-  async askSecret(question: string): Promise<string> {
-    this.io.stderr.write(question)
-    const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
-    try {
-      return await this.#ask('', nowhere)
-    } finally {
-      this.io.stderr.write('\n')
-    }
+  askSecret(question: string): Promise<string> {
+    return this.#ask(question, true)
   }
 
-  async #ask(question: string, output: Writable): Promise<string> {
-    const { stdin, signal } = this.io
-    const reader = createInterface({ input: stdin, output, terminal: true })
+  async #ask(question: string, isHidden = false): Promise<string> {
+    const { stdin, stderr, signal } = this.io
+    const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+    const reader = createInterface({ input: stdin, output: isHidden ? nowhere : stderr, terminal: true })
+    // Only now does the terminal no longer show what is typed.
+    if (isHidden) stderr.write(question)
     reader.on('SIGINT', () => this.io.interrupt())
     try {
       return await new Promise<string>((resolve, reject) => {
@@ -139,6 +136,7 @@ export class Terminal {
       })
     } finally {
       reader.close()
+      if (isHidden) stderr.write('\n')
     }
   }
 }

@@ -140,6 +140,19 @@ describe('login', () => {
     expect((await login.ended).code).toBe(exit)
   })
 
+  test('hides what is typed before it asks for the secret', async () => {
+    const { env, args } = await setUp()
+    const asked: string[] = []
+    const setRawMode = () => asked.push(login.output.stderr)
+    const stdin = Object.assign(new PassThrough(), { setRawMode })
+    const given = { env: { ...env, SUPPORT_WORKSPACE_CLIENT_SECRET: undefined }, stdin }
+    const login: Running = start(args, { ...given, terminals: ['stdin', 'stderr'] })
+    await login.printed('Client secret: ', 'stderr')
+    login.interrupt()
+    expect((await login.ended).code).toBe(130)
+    expect(asked[0]).toBe('')
+  })
+
   test('tells the browser that the exchange of the code has failed', async () => {
     const { env, args } = await setUp()
     const { page, code } = await logIn(args, { env: { ...env, SUPPORT_WORKSPACE_CLIENT_SECRET: 'secret_other' } })
