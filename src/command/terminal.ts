@@ -125,7 +125,7 @@ export class Terminal {
     const { stdin, stderr, signal } = this.io
     const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
     const reader = createInterface({ input: stdin, output: isHidden ? nowhere : stderr, terminal: true })
-    // Only now does the terminal no longer show what is typed.
+    // The terminal no longer shows what is typed.
     if (isHidden) stderr.write(question)
     reader.on('SIGINT', () => this.io.interrupt())
     try {

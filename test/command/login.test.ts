@@ -386,7 +386,8 @@ describe('stored logins', () => {
     const io = { args: [], env: setting.env ?? {}, platform: process.platform } as Partial<Io> as Io
     using logins = await Logins.open(new Terminal(io))
     const seen = findLogin(await logins.list(), 'default')
-    await new Promise((resolve) => setTimeout(resolve, 2))
+    onTestFinished(() => void vi.useRealTimers())
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 1_000 })
     const newer = await storeToken(setting)
     await expect(logins.remove(seen)).rejects.toMatchObject({ exitCode: 75 })
     expect((await run(['token'], { env: setting.env })).stdout.trim()).toBe(newer.token)
