@@ -83,7 +83,7 @@ const library: Options = {
     journal: 'src/journal/index.ts',
     storage: 'src/storage/index.ts',
     'storage-tests': 'src/storage-tests/index.ts',
-    sweep: 'src/sweep/index.ts',
+    sweep: 'src/fault-test/index.ts',
   },
   splitting: true,
 }
@@ -91,7 +91,7 @@ const library: Options = {
 /** What is known, and what finds it out. Built apart, so that the chunks of the client stay as they are without them. */
 const facts: Options = {
   ...shared,
-  entry: { catalogue: 'src/catalogue/index.ts', probe: 'src/probe/index.ts' },
+  entry: { catalogue: 'src/api/index.ts', probe: 'src/probe/index.ts' },
   splitting: true,
   sourcemap: false,
 }
@@ -121,7 +121,7 @@ const sandbox: Options = {
 /** The command uses the package by its entry points, and carries the libraries that nothing else needs. */
 const command: Options = {
   ...shared,
-  entry: { cli: 'src/command/cli.ts' },
+  entry: { cli: 'src/cli/cli.ts' },
   format: 'esm',
   platform: 'node',
   removeNodeProtocol: false,
@@ -152,7 +152,7 @@ export default defineConfig([
   { ...facts, format: 'esm' },
   { ...facts, format: 'cjs' },
   // Node loads it before a program under test, which may be of either kind.
-  { ...shared, entry: { 'sweep-preload': 'src/sweep/program/preload.ts' }, format: 'esm', sourcemap: false },
+  { ...shared, entry: { 'fault-test-preload': 'src/fault-test/program/preload.ts' }, format: 'esm', sourcemap: false },
   {
     ...sandbox,
     entry: { sandbox: 'src/sandbox/index.ts' },

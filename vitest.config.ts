@@ -7,7 +7,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^support-workspace-sdk$/, replacement: source('index.ts') },
-      { find: /^support-workspace-sdk\/catalogue$/, replacement: source('catalogue/index.ts') },
+      { find: /^support-workspace-sdk\/catalogue$/, replacement: source('api/index.ts') },
       { find: /^support-workspace-sdk\/journal$/, replacement: source('journal/index.ts') },
       { find: /^support-workspace-sdk\/oauth$/, replacement: source('oauth/index.ts') },
       { find: /^support-workspace-sdk\/otel$/, replacement: source('otel/index.ts') },
@@ -18,7 +18,7 @@ export default defineConfig({
         replacement: source('storage-tests/index.ts'),
       },
       { find: /^support-workspace-sdk\/sandbox$/, replacement: source('sandbox/index.ts') },
-      { find: /^support-workspace-sdk\/sweep$/, replacement: source('sweep/index.ts') },
+      { find: /^support-workspace-sdk\/fault-test$/, replacement: source('fault-test/index.ts') },
     ],
   },
   test: {
@@ -39,7 +39,7 @@ export default defineConfig({
       'test/browser/**',
       'test/engines/**',
       'test/openapi/**',
-      'test/readme/.examples/**',
+      'test/docs/.examples/**',
     ],
   },
 })

@@ -10,7 +10,7 @@ export default defineConfig({
   test: {
     ...base.test,
     include: ['test/**/*.{slow,proof}.test.ts'],
-    exclude: [...defaultExclude, 'test/readme/.examples/**'],
+    exclude: [...defaultExclude, 'test/docs/.examples/**'],
     isolate: true,
     silent: false,
   },

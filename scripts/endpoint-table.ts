@@ -1,5 +1,5 @@
 // The endpoint table of README.md, from the catalogue.
-import { operations } from '../src/catalogue/index.ts'
+import { operations } from '../src/api/index.ts'
 
 const markers = /(<!-- endpoints:start -->\n\n)[\s\S]*(\n\n<!-- endpoints:end -->)/
 

@@ -4,7 +4,7 @@
 //   npm run facts -- evidence.json other.json --write
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { observed } from '../src/catalogue/observed.ts'
+import { observed } from '../src/api/observed.ts'
 import {
   describeEvidence,
   documentedField,
@@ -16,17 +16,17 @@ import {
   sumOf,
 } from '../src/evidence/index.ts'
 
-const path = fileURLToPath(new URL('../src/catalogue/observed.ts', import.meta.url))
+const path = fileURLToPath(new URL('../src/api/observed.ts', import.meta.url))
 
 if (import.meta.main) {
   const files = process.argv.slice(2).filter((argument) => argument !== '--write')
   const evidence = mergeEvidence(...files.map((file) => parseEvidence(readFileSync(file, 'utf8'))))
   const text = withEvidence(readFileSync(path, 'utf8'), evidence)
-  console.log([...describeEvidence(evidence), '', `Proposed for src/catalogue/observed.ts:`, '', text].join('\n'))
+  console.log([...describeEvidence(evidence), '', `Proposed for src/api/observed.ts:`, '', text].join('\n'))
   if (process.argv.includes('--write')) {
     writeFileSync(path, text)
     console.log(
-      'It is written. Run `npm run format` and `npm run docs`, and answer the questions above in src/catalogue/topics/.',
+      'It is written. Run `npm run format` and `npm run docs`, and answer the questions above in src/api/topics/.',
     )
   }
 }

@@ -13,7 +13,7 @@ import {
   models,
   type Observation,
   operations,
-} from '../src/catalogue/index.ts'
+} from '../src/api/index.ts'
 import { all } from '../src/client/schemas/schemas.ts'
 import { day, sections } from '../src/evidence/index.ts'
 import { knownScopes } from '../src/shared/scopes.ts'

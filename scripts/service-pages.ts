@@ -12,11 +12,11 @@ import {
   type Source,
   type Topic,
   topics,
-} from '../src/catalogue/index.ts'
+} from '../src/api/index.ts'
 import { argumentsOf, withEndpointTable } from './endpoint-table.ts'
 
 const root = new URL('../', import.meta.url)
-const generated = '<!-- Generated from src/catalogue by `npm run docs`. -->'
+const generated = '<!-- Generated from src/api by `npm run docs`. -->'
 
 if (import.meta.main) {
   for (const [path, text] of Object.entries(await generatedPages())) await writeFile(new URL(path, root), text)

@@ -89,7 +89,6 @@ export type {
 export type { Page, Paginated } from './core/pagination.ts'
 export type { EndTurn, RateLimitedCall, RateLimiter, RefusedRequest } from './core/rate-limiter.ts'
 export type { ChangeableOptions } from './core/settings.ts'
-export type { Actor } from './shared/actor.ts'
 export {
   ActorSelfRequiredError,
   AlreadyExistsError,
@@ -116,8 +115,9 @@ export {
   UnexpectedResponseError,
   type UnexpectedResponseReason,
   UnprocessableError,
-} from './shared/errors/index.ts'
-export type { RequestErrorDetails } from './shared/errors/request-error.ts'
+} from './errors/index.ts'
+export type { RequestErrorDetails } from './errors/request-error.ts'
+export type { Actor } from './shared/actor.ts'
 export type { KnownScope, Scope } from './shared/scopes.ts'
 export { textToHtml } from './shared/text-to-html.ts'
 export { toDate } from './shared/time.ts'

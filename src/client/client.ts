@@ -18,8 +18,8 @@ import {
   settingsOf,
   trace,
 } from '../core/index.ts'
+import { UnexpectedResponseError } from '../errors/index.ts'
 import type { Actor } from '../shared/actor.ts'
-import { UnexpectedResponseError } from '../shared/errors/index.ts'
 import type { Me } from './models/me.ts'
 import { Contacts } from './resources/contacts.ts'
 import { Conversations } from './resources/conversations.ts'

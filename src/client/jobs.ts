@@ -1,5 +1,5 @@
 import type { ClientOptions } from '../core/index.ts'
-import { isSupportWorkspaceError, type Remedy } from '../shared/errors/index.ts'
+import { isSupportWorkspaceError, type Remedy } from '../errors/index.ts'
 
 /** The corresponding codes of `sysexits.h`: EX_DATAERR, EX_SOFTWARE, EX_TEMPFAIL, EX_NOPERM. */
 const exitCodes: Readonly<Record<Remedy, number>> = { verify: 65, fix: 70, retry: 75, reconnect: 77 }

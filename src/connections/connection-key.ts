@@ -1,5 +1,5 @@
+import { InvalidArgumentError } from '../errors/index.ts'
 import { sha256, toHex } from '../shared/bytes.ts'
-import { InvalidArgumentError } from '../shared/errors/index.ts'
 
 /** The ids that identify a connection. */
 export interface ConnectionKeyParts {

@@ -1,9 +1,4 @@
-import {
-  type ErrorDetails,
-  isSupportWorkspaceError,
-  type Remedy,
-  SupportWorkspaceError,
-} from '../shared/errors/index.ts'
+import { type ErrorDetails, isSupportWorkspaceError, type Remedy, SupportWorkspaceError } from '../errors/index.ts'
 import type { Connection } from './connection.ts'
 
 /**

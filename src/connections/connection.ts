@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '../shared/errors/index.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
 
 import { isObject, toJson } from '../shared/json.ts'
 

@@ -1,7 +1,7 @@
 import { type Me, SupportWorkspace } from '../client/index.ts'
 import { type ClientOptions, inner } from '../core/index.ts'
+import { AuthenticationError, InvalidArgumentError } from '../errors/index.ts'
 import type { AccessToken } from '../shared/access-token.ts'
-import { AuthenticationError, InvalidArgumentError } from '../shared/errors/index.ts'
 import type { AppConnection, ConnectionParty, SelfConnection } from './connection.ts'
 import { connectionKey } from './connection-key.ts'
 import { ConnectionStoreError } from './connection-store-error.ts'

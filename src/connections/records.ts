@@ -5,7 +5,7 @@ import {
   type KeyValueStorage,
   type StoragePage,
   Turns,
-} from '../key-value/index.ts'
+} from '../storage/interface.ts'
 import { isConnectionKey } from './connection-key.ts'
 import { ConnectionStoreError } from './connection-store-error.ts'
 import type { ConnectionRecord, Found, RecordFormat } from './record.ts'

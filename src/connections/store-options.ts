@@ -4,10 +4,10 @@ import {
   checkClientOptions as checkOptionsOfClient,
   settingsOf,
 } from '../core/index.ts'
-import { checkStorage, type KeyValueStorage, memoryStorage } from '../key-value/index.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
 import { type Check, checkFlag, checkFunction, checkObject, checkText, readOptions } from '../shared/check-options.ts'
-import { InvalidArgumentError } from '../shared/errors/index.ts'
 import type { SealSecret } from '../shared/seal.ts'
+import { checkStorage, type KeyValueStorage, memoryStorage } from '../storage/interface.ts'
 import type { Connection } from './connection.ts'
 import { encode } from './connection-key.ts'
 import type { IdentitySettings } from './identity.ts'

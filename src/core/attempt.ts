@@ -1,6 +1,6 @@
+import { AuthenticationError } from '../errors/index.ts'
+import { safeCause } from '../errors/redact.ts'
 import { checkAccessToken } from '../shared/credentials.ts'
-import { AuthenticationError } from '../shared/errors/index.ts'
-import { safeCause } from '../shared/errors/redact.ts'
 import { isPromise } from './call-clock.ts'
 import { type CallerPart, couldNotRetryError, timeoutError } from './call-errors.ts'
 import type { CallRecord } from './call-record.ts'

@@ -9,9 +9,9 @@ import {
   TimeoutError,
   UnexpectedResponseError,
   type UnexpectedResponseReason,
-} from '../shared/errors/index.ts'
-import { innermost, redact, safeCause, withoutSecrets } from '../shared/errors/redact.ts'
-import type { RequestErrorDetails } from '../shared/errors/request-error.ts'
+} from '../errors/index.ts'
+import { innermost, redact, safeCause, withoutSecrets } from '../errors/redact.ts'
+import type { RequestErrorDetails } from '../errors/request-error.ts'
 import type { CallRecord } from './call-record.ts'
 import type { FetchFault } from './fetch-error.ts'
 import { isCustom } from './operation.ts'

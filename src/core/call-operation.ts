@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '../shared/errors/index.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
 import { Call } from './call.ts'
 import { isPromise } from './call-clock.ts'
 import { notLoadedError, timeoutError } from './call-errors.ts'

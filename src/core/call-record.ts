@@ -1,5 +1,5 @@
-import { type Attempt, isSupportWorkspaceError, type Outcome, type RequestError } from '../shared/errors/index.ts'
-import { isError } from '../shared/errors/redact.ts'
+import { type Attempt, isSupportWorkspaceError, type Outcome, type RequestError } from '../errors/index.ts'
+import { isError } from '../errors/redact.ts'
 import { CallClock } from './call-clock.ts'
 import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
 import type { PreparedCall } from './input.ts'

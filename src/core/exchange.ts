@@ -1,5 +1,5 @@
-import type { RequestError } from '../shared/errors/index.ts'
-import { redact } from '../shared/errors/redact.ts'
+import type { RequestError } from '../errors/index.ts'
+import { redact } from '../errors/redact.ts'
 import type { FetchInit, WebAbortSignal } from '../shared/web-types.ts'
 import type { AttemptRequest } from './attempt.ts'
 import { networkError, timeoutError, unusableError } from './call-errors.ts'

@@ -1,6 +1,6 @@
+import { isSupportWorkspaceError, type Outcome, type Remedy } from '../errors/index.ts'
+import { isError } from '../errors/redact.ts'
 import { environmentVariable } from '../shared/environment.ts'
-import { isSupportWorkspaceError, type Outcome, type Remedy } from '../shared/errors/index.ts'
-import { isError } from '../shared/errors/redact.ts'
 import { BadFetch } from './response.ts'
 
 /** What a failed `fetch` proves about the request, and what to do about it. */

@@ -1,5 +1,5 @@
+import { InvalidArgumentError } from '../errors/index.ts'
 import { checkOptions } from '../shared/check-options.ts'
-import { InvalidArgumentError } from '../shared/errors/index.ts'
 import { isPlainObject } from '../shared/json.ts'
 import { version as sdkVersion } from '../shared/version.ts'
 import type { AppInfo } from './options.ts'

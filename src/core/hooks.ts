@@ -1,5 +1,5 @@
+import type { Outcome } from '../errors/index.ts'
 import type { Actor } from '../shared/actor.ts'
-import type { Outcome } from '../shared/errors/index.ts'
 import { notify } from '../shared/notify.ts'
 import type { Method } from './operation.ts'
 

@@ -1,3 +1,4 @@
+import { InvalidArgumentError, type Outcome } from '../errors/index.ts'
 import {
   type Check,
   type Checked,
@@ -8,7 +9,6 @@ import {
   mustBe,
   readOptions,
 } from '../shared/check-options.ts'
-import { InvalidArgumentError, type Outcome } from '../shared/errors/index.ts'
 import { isObject, type JsonObject, noJson, toJson } from '../shared/json.ts'
 import type { WebAbortSignal } from '../shared/web-types.ts'
 import { checkHeaders, type HeaderSource } from './headers.ts'

@@ -1,4 +1,4 @@
-import type { ResponseInfo } from '../shared/errors/index.ts'
+import type { ResponseInfo } from '../errors/index.ts'
 
 /** The cursors of a page. */
 export interface PageCursors {

@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from '../errors/index.ts'
 import {
   type Check,
   checkFlag,
@@ -8,7 +9,6 @@ import {
   checkPlain,
   readOptions,
 } from '../shared/check-options.ts'
-import { InvalidArgumentError } from '../shared/errors/index.ts'
 import { type CapturedCall, callChecks, captureCall, isGiven } from './input.ts'
 import { isCustom, type Operation, type OperationInput } from './operation.ts'
 import type { CallOptions } from './options.ts'

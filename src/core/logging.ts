@@ -1,5 +1,5 @@
+import { redact } from '../errors/redact.ts'
 import { environmentVariable } from '../shared/environment.ts'
-import { redact } from '../shared/errors/redact.ts'
 import { notify } from '../shared/notify.ts'
 import { type Hooks, joinHooks } from './hooks.ts'
 import type { Drift, Logger, LogLevel } from './options.ts'

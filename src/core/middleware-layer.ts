@@ -1,7 +1,7 @@
+import { InvalidArgumentError, RequestError } from '../errors/index.ts'
+import { withoutSecrets } from '../errors/redact.ts'
 import { throwIfAborted, untilAborted } from '../shared/abort.ts'
 import { checkPlain } from '../shared/check-options.ts'
-import { InvalidArgumentError, RequestError } from '../shared/errors/index.ts'
-import { withoutSecrets } from '../shared/errors/redact.ts'
 import { isObject, toJson } from '../shared/json.ts'
 import { readHeaders } from './headers.ts'
 import {

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { InvalidArgumentError } from '../errors/index.ts'
 import { type Check, checkNames, checkObject, checkOneOf, checkText, mustBe } from '../shared/check-options.ts'
-import { InvalidArgumentError } from '../shared/errors/index.ts'
 import type { Scope } from '../shared/scopes.ts'
 import { nameOperation } from './trace.ts'
 

@@ -1,5 +1,5 @@
+import { CursorRejectedError, InvalidArgumentError, PaginationError, RequestError } from '../errors/index.ts'
 import { forwardAbort, throwIfAborted } from '../shared/abort.ts'
-import { CursorRejectedError, InvalidArgumentError, PaginationError, RequestError } from '../shared/errors/index.ts'
 import type { WebAbortSignal } from '../shared/web-types.ts'
 import { Call } from './call.ts'
 import { abandoned } from './call-record.ts'

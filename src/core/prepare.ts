@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { InvalidArgumentError } from '../shared/errors/index.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
 import { isObject, type JsonObject, toJson } from '../shared/json.ts'
 import { isPromise } from './call-clock.ts'
 import { type CapturedCall, isGiven, type PreparedCall } from './input.ts'

@@ -1,4 +1,4 @@
-import type { InsufficientScopeDetails } from '../shared/errors/api-error.ts'
+import type { InsufficientScopeDetails } from '../errors/api-error.ts'
 import {
   ActorSelfRequiredError,
   AlreadyExistsError,
@@ -14,8 +14,8 @@ import {
   type RequestError,
   ServerError,
   UnprocessableError,
-} from '../shared/errors/index.ts'
-import { redact } from '../shared/errors/redact.ts'
+} from '../errors/index.ts'
+import { redact } from '../errors/redact.ts'
 import { actorHint, createError, seconds, toSeconds } from './call-errors.ts'
 import type { CallRecord } from './call-record.ts'
 import { readErrorBody } from './envelope.ts'

@@ -1,5 +1,5 @@
-import type { ResponseInfo, UnexpectedResponseReason } from '../shared/errors/index.ts'
-import { redact, withoutSecrets } from '../shared/errors/redact.ts'
+import type { ResponseInfo, UnexpectedResponseReason } from '../errors/index.ts'
+import { redact, withoutSecrets } from '../errors/redact.ts'
 import { notify } from '../shared/notify.ts'
 import type { FetchResponse } from '../shared/web-types.ts'
 

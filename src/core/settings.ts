@@ -1,3 +1,5 @@
+import { SupportWorkspaceError } from '../errors/index.ts'
+import { safeCause } from '../errors/redact.ts'
 import type { Actor } from '../shared/actor.ts'
 import { sha256 } from '../shared/bytes.ts'
 import {
@@ -16,8 +18,6 @@ import {
   readOptions,
 } from '../shared/check-options.ts'
 import { checkAccessToken, parseBaseUrl } from '../shared/credentials.ts'
-import { SupportWorkspaceError } from '../shared/errors/index.ts'
-import { safeCause } from '../shared/errors/redact.ts'
 import { isObject, isPlainObject } from '../shared/json.ts'
 import type { WebFetch } from '../shared/web-types.ts'
 import { AdaptiveRateLimiter } from './adaptive-rate-limiter.ts'

@@ -1,5 +1,5 @@
-import { InvalidArgumentError, isSupportWorkspaceError } from '../shared/errors/index.ts'
-import { withoutSecrets } from '../shared/errors/redact.ts'
+import { InvalidArgumentError, isSupportWorkspaceError } from '../errors/index.ts'
+import { withoutSecrets } from '../errors/redact.ts'
 
 /**
  * Errors that already have their stack. An error can pass through several calls, for example as the reason of a signal.

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { InvalidArgumentError } from '../shared/errors/index.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
 import { notify } from '../shared/notify.ts'
 import { jsonTypeOf } from './envelope.ts'
 import { isCustom, type Operation } from './operation.ts'

@@ -1,4 +1,4 @@
-import { operations, traits } from '../catalogue/index.ts'
+import { operations, traits } from '../api/index.ts'
 import { documentedField, type EvidenceFile, observationOf } from './evidence-file.ts'
 
 /**

@@ -1,12 +1,5 @@
-import {
-  type CatalogueField,
-  type ModelName,
-  models,
-  type Observation,
-  operations,
-  traits,
-} from '../catalogue/index.ts'
-import { InvalidArgumentError } from '../shared/errors/index.ts'
+import { type CatalogueField, type ModelName, models, type Observation, operations, traits } from '../api/index.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
 import { isObject, parseObject } from '../shared/json.ts'
 
 /** Observations by name and finding. For example, the name `limit.default` and the finding `20`. */

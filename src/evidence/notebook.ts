@@ -5,7 +5,7 @@ import {
   type Observation,
   operations,
   type TraitName,
-} from '../catalogue/index.ts'
+} from '../api/index.ts'
 import { isObject, type JsonObject } from '../shared/json.ts'
 import { type EvidenceFile, mergeEvidence, plainName, type sections, sumOf } from './evidence-file.ts'
 

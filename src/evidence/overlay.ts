@@ -1,4 +1,4 @@
-import { type ModelName, models, operations } from '../catalogue/index.ts'
+import { type ModelName, models, operations } from '../api/index.ts'
 import { version } from '../shared/version.ts'
 import { documentedField, type EvidenceFile, observationOf, type Sightings } from './evidence-file.ts'
 

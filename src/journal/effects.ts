@@ -3,8 +3,8 @@
 
 import type { SupportWorkspace, User, WriteOperationId } from '../client/index.ts'
 import { inner, type Paginated } from '../core/index.ts'
-import { BadRequestError, UnprocessableError } from '../shared/errors/index.ts'
-import { redact } from '../shared/errors/redact.ts'
+import { BadRequestError, UnprocessableError } from '../errors/index.ts'
+import { redact } from '../errors/redact.ts'
 import { type JsonObject, sortedJson } from '../shared/json.ts'
 import { plainText } from '../shared/plain-text.ts'
 

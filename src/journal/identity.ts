@@ -1,6 +1,6 @@
 import type { SupportWorkspace } from '../client/index.ts'
 import { inner } from '../core/index.ts'
-import { InsufficientScopeError, SupportWorkspaceError } from '../shared/errors/index.ts'
+import { InsufficientScopeError, SupportWorkspaceError } from '../errors/index.ts'
 
 /** Where the writes of a client belong, and who makes them. */
 export interface WriterIdentity {

@@ -1,7 +1,7 @@
 import { type Guard, guardKey, type OutgoingCall, type Reply, wholeKey } from '../core/index.ts'
+import { InvalidArgumentError, NotFoundError, RequestError, SupportWorkspaceError } from '../errors/index.ts'
 import { untilAborted } from '../shared/abort.ts'
 import { randomId } from '../shared/bytes.ts'
-import { InvalidArgumentError, NotFoundError, RequestError, SupportWorkspaceError } from '../shared/errors/index.ts'
 import { type FindEffect, idOf } from './effects.ts'
 import { UnconfirmedWriteError } from './journal-errors.ts'
 import { type Stored, toStored, type WriteRecord } from './records.ts'

@@ -1,6 +1,6 @@
-import { failureOf } from '../key-value/index.ts'
-import { isSupportWorkspaceError, RequestError, SupportWorkspaceError } from '../shared/errors/index.ts'
-import { safeCause } from '../shared/errors/redact.ts'
+import { isSupportWorkspaceError, RequestError, SupportWorkspaceError } from '../errors/index.ts'
+import { safeCause } from '../errors/redact.ts'
+import { failureOf } from '../storage/interface.ts'
 import type { SentWrite } from './effects.ts'
 
 /**

@@ -1,7 +1,7 @@
-import { type Change, GuardedStorage, type KeyValueStorage } from '../key-value/index.ts'
+import { SupportWorkspaceError } from '../errors/index.ts'
 import { randomId } from '../shared/bytes.ts'
-import { SupportWorkspaceError } from '../shared/errors/index.ts'
 import { parseObject } from '../shared/json.ts'
+import { type Change, GuardedStorage, type KeyValueStorage } from '../storage/interface.ts'
 import { WriteJournalError } from './journal-errors.ts'
 
 /**

@@ -3,7 +3,7 @@
 
 import type { SupportWorkspace } from '../client/index.ts'
 import { type ClientOptions, changeableChecks, createLog, traced } from '../core/index.ts'
-import { checkStorage, type KeyValueStorage } from '../key-value/index.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
 import type { Actor } from '../shared/actor.ts'
 import {
   type Check,
@@ -17,7 +17,7 @@ import {
   mustBe,
   readOptions,
 } from '../shared/check-options.ts'
-import { InvalidArgumentError } from '../shared/errors/index.ts'
+import { checkStorage, type KeyValueStorage } from '../storage/interface.ts'
 import type { FindEffect } from './effects.ts'
 import { rememberIdentity } from './identity.ts'
 import { Intent, type OnceOptions } from './intent.ts'

@@ -1,6 +1,6 @@
+import { InvalidArgumentError } from '../errors/index.ts'
 import { checkCharacters, checkFlag, checkMilliseconds, checkText } from '../shared/check-options.ts'
 import { isLoopback, parseBaseUrl } from '../shared/credentials.ts'
-import { InvalidArgumentError } from '../shared/errors/index.ts'
 
 /** The options of an app, with or without a client secret. */
 export interface CommonAppOptions {

@@ -1,5 +1,5 @@
 import { type ClientAuth, ClientSecretPost } from 'oauth4webapi'
-import { InvalidArgumentError } from '../shared/errors/index.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
 
 /** How the app authenticates to the token endpoint (RFC 6749, section 2.3.1). */
 export type ClientAuthentication = 'client_secret_post' | 'client_secret_basic'

@@ -5,9 +5,9 @@ import {
   processAuthorizationCodeResponse,
   validateAuthResponse,
 } from 'oauth4webapi'
+import { withoutSecrets } from '../errors/redact.ts'
 import { AccessToken } from '../shared/access-token.ts'
 import { isAccessToken } from '../shared/credentials.ts'
-import { withoutSecrets } from '../shared/errors/redact.ts'
 import type { WebAbortSignal, WebFetch } from '../shared/web-types.ts'
 import type { AppSettings } from './app-options.ts'
 import type { CheckedCallback } from './callback.ts'

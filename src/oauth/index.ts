@@ -26,9 +26,6 @@ export {
   type SelfConnection,
   type WorkspaceOptions,
 } from '../connections/index.ts'
-export { type KeyValueStorage, memoryStorage, type StoragePage } from '../key-value/index.ts'
-export type { AccessToken } from '../shared/access-token.ts'
-export type { Actor } from '../shared/actor.ts'
 export {
   type ErrorDetails,
   InvalidArgumentError,
@@ -39,7 +36,9 @@ export {
   type Remedy,
   SupportWorkspaceError,
   TimeoutError,
-} from '../shared/errors/index.ts'
+} from '../errors/index.ts'
+export type { AccessToken } from '../shared/access-token.ts'
+export type { Actor } from '../shared/actor.ts'
 export { type KnownScope, knownScopes, type Scope } from '../shared/scopes.ts'
 export type { SealSecret } from '../shared/seal.ts'
 export type { WebHeaders, WebRequest, WebResponse, WebURL } from '../shared/web-types.ts'
@@ -59,6 +58,7 @@ export {
   sqliteStorage,
   type UnstorageLike,
 } from '../storage/index.ts'
+export { type KeyValueStorage, memoryStorage, type StoragePage } from '../storage/interface.ts'
 export type { CommonAppOptions } from './app-options.ts'
 export type { LoginCallback } from './callback.ts'
 export type { ClientAuthentication } from './client-authentication.ts'

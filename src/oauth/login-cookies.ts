@@ -1,5 +1,5 @@
+import { InvalidArgumentError } from '../errors/index.ts'
 import { sha256 } from '../shared/bytes.ts'
-import { InvalidArgumentError } from '../shared/errors/index.ts'
 
 /** The maximum number of logins in progress in one browser. Above it the oldest is dropped. */
 const maxLogins = 5

@@ -1,5 +1,5 @@
-import { LoginError, type LoginErrorReason, type NetworkError, type TimeoutError } from '../shared/errors/index.ts'
-import { temporaryCodes } from '../shared/errors/login-error.ts'
+import { LoginError, type LoginErrorReason, type NetworkError, type TimeoutError } from '../errors/index.ts'
+import { temporaryCodes } from '../errors/login-error.ts'
 
 /** The errors of a login before `onConnected` is called. */
 export type LoginFailure = LoginError | NetworkError | TimeoutError

@@ -1,6 +1,6 @@
+import { InvalidArgumentError } from '../errors/index.ts'
 import type { AccessToken } from '../shared/access-token.ts'
 import { checkFunction, checkOptionalFunction, checkOptions } from '../shared/check-options.ts'
-import { InvalidArgumentError } from '../shared/errors/index.ts'
 import type { SealSecret } from '../shared/seal.ts'
 import type { WebRequest, WebResponse } from '../shared/web-types.ts'
 import { checkLoginRequest, type LoginRequest, loginRequestNames } from './start-login.ts'

@@ -1,6 +1,6 @@
+import { InvalidArgumentError, LoginError, NetworkError, TimeoutError } from '../errors/index.ts'
+import { isError } from '../errors/redact.ts'
 import type { AccessToken } from '../shared/access-token.ts'
-import { InvalidArgumentError, LoginError, NetworkError, TimeoutError } from '../shared/errors/index.ts'
-import { isError } from '../shared/errors/redact.ts'
 import { createSealer } from '../shared/seal.ts'
 import type { WebRequest, WebResponse } from '../shared/web-types.ts'
 import { loginCookies } from './login-cookies.ts'

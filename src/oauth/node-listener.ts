@@ -1,5 +1,5 @@
+import { isError } from '../errors/redact.ts'
 import { checkFunction, checkOptionalFunction, checkOptions } from '../shared/check-options.ts'
-import { isError } from '../shared/errors/redact.ts'
 import { notify } from '../shared/notify.ts'
 import type { WebRequest, WebResponse } from '../shared/web-types.ts'
 

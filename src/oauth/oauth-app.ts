@@ -2,6 +2,8 @@
 // does not use src/connections.
 
 import { checkSignal } from '../core/index.ts'
+import { InvalidArgumentError, LoginError } from '../errors/index.ts'
+import { placeholder } from '../errors/redact.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import { type AccessToken, printAsJson } from '../shared/access-token.ts'
 import {
@@ -11,8 +13,6 @@ import {
   checkOptions,
   checkText,
 } from '../shared/check-options.ts'
-import { InvalidArgumentError, LoginError } from '../shared/errors/index.ts'
-import { placeholder } from '../shared/errors/redact.ts'
 import type { WebAbortSignal, WebFetch } from '../shared/web-types.ts'
 import { type CommonAppOptions, commonOptionNames, readAppSettings } from './app-options.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'

@@ -1,5 +1,5 @@
+import { InvalidArgumentError } from '../errors/index.ts'
 import { checkOptions } from '../shared/check-options.ts'
-import { InvalidArgumentError } from '../shared/errors/index.ts'
 import { type AppSettings, type CommonAppOptions, commonOptionNames, readAppSettings } from './app-options.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
 import { type LoginRequest, type StartedLogin, startLogin } from './start-login.ts'

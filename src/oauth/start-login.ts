@@ -1,7 +1,7 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
+import { InvalidArgumentError } from '../errors/index.ts'
 import type { Actor } from '../shared/actor.ts'
 import { checkOptions, checkPlain } from '../shared/check-options.ts'
-import { InvalidArgumentError } from '../shared/errors/index.ts'
 import { parseScopes, type Scope } from '../shared/scopes.ts'
 import type { AppSettings } from './app-options.ts'
 import { LoginTransaction } from './transaction.ts'

@@ -8,8 +8,8 @@ import {
   OpenResponse,
   UnusableResponse,
 } from '../core/index.ts'
-import { type Attempt, NetworkError, TimeoutError } from '../shared/errors/index.ts'
-import { innermost, safeCause } from '../shared/errors/redact.ts'
+import { type Attempt, NetworkError, TimeoutError } from '../errors/index.ts'
+import { innermost, safeCause } from '../errors/redact.ts'
 import type { FetchInit, WebAbortSignal, WebFetch } from '../shared/web-types.ts'
 import { type TokenResponse, unusableResponse } from './token-response.ts'
 

@@ -1,5 +1,5 @@
 import { readErrorBody } from '../core/index.ts'
-import { LoginError, type LoginErrorReason } from '../shared/errors/index.ts'
+import { LoginError, type LoginErrorReason } from '../errors/index.ts'
 import { parseObject } from '../shared/json.ts'
 import { quote, untrustedText } from './callback.ts'
 

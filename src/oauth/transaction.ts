@@ -1,6 +1,6 @@
+import { LoginError } from '../errors/index.ts'
 import type { Actor } from '../shared/actor.ts'
 import { checkOptions } from '../shared/check-options.ts'
-import { LoginError } from '../shared/errors/index.ts'
 import { isObject, parseObject } from '../shared/json.ts'
 import { parseScopes, type Scope } from '../shared/scopes.ts'
 import { createSealer, type Opened, type Sealer, type SealSecret } from '../shared/seal.ts'

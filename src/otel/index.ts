@@ -22,8 +22,8 @@ import {
   type Hooks,
   type OperationEvent,
 } from '../core/index.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
 import { checkOptions } from '../shared/check-options.ts'
-import { InvalidArgumentError } from '../shared/errors/index.ts'
 import { notify } from '../shared/notify.ts'
 import { version } from '../shared/version.ts'
 

@@ -1,4 +1,4 @@
-import { type TraitName, traits } from '../catalogue/index.ts'
+import { type TraitName, traits } from '../api/index.ts'
 import type { EvidenceFile } from '../evidence/index.ts'
 import { Asker, type AskerOptions, Stopped } from './asker.ts'
 import { askHeaders, findHeaders } from './headers.ts'

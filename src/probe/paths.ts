@@ -1,4 +1,4 @@
-import { operations, type TraitName } from '../catalogue/index.ts'
+import { operations, type TraitName } from '../api/index.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Answer } from './asker.ts'
 import type { Questions } from './questions.ts'

@@ -1,6 +1,6 @@
+import { InvalidArgumentError } from '../errors/index.ts'
 import { checkFunction, checkNames, checkObject } from '../shared/check-options.ts'
 import { checkAccessToken, parseBaseUrl } from '../shared/credentials.ts'
-import { InvalidArgumentError } from '../shared/errors/index.ts'
 import type { WebFetch } from '../shared/web-types.ts'
 import { askService, type ProbeFindings } from './ask-service.ts'
 import { mostRequests, pause } from './asker.ts'

@@ -1,4 +1,4 @@
-import { type CatalogueOperation, operations, type TraitName } from '../catalogue/index.ts'
+import { type CatalogueOperation, operations, type TraitName } from '../api/index.ts'
 import { Notebook } from '../evidence/index.ts'
 import type { Answer, Asker } from './asker.ts'
 

@@ -1,4 +1,4 @@
-import { placeholder } from './errors/redact.ts'
+import { placeholder } from '../errors/redact.ts'
 import { parseScopes, type Scope } from './scopes.ts'
 
 interface AccessTokenDetails extends Pick<AccessToken, 'accessToken' | 'baseUrl' | 'clientId' | 'tokenType' | 'scope'> {

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from './errors/index.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
 import { isObject, isPlainObject, kindOf } from './json.ts'
 
 // Every check here throws an `InvalidArgumentError` that names the option.

@@ -1,6 +1,6 @@
+import { InvalidArgumentError } from '../errors/index.ts'
+import { placeholder } from '../errors/redact.ts'
 import { findSimilar } from './check-options.ts'
-import { InvalidArgumentError } from './errors/index.ts'
-import { placeholder } from './errors/redact.ts'
 import { kindOf } from './json.ts'
 
 const loopbackHosts = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|.+\.localhost)$/

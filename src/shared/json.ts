@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from './errors/index.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
 
 /** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>

@@ -1,6 +1,6 @@
+import { InvalidArgumentError, SupportWorkspaceError } from '../errors/index.ts'
+import { safeCause } from '../errors/redact.ts'
 import { toHex } from './bytes.ts'
-import { InvalidArgumentError, SupportWorkspaceError } from './errors/index.ts'
-import { safeCause } from './errors/redact.ts'
 
 /**
  * A secret of at least 32 characters. For rotation, a list of secrets: the first encrypts, and each of them can

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from './errors/index.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
 
 /** A line break of any platform, including the characters that Unicode defines as line breaks. */
 const lineBreak = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/

@@ -6,9 +6,9 @@
 
 import type { ChildProcess } from 'node:child_process'
 import { ConnectionStore } from '../connections/index.ts'
-import type { KeyValueStorage, StoragePage } from '../key-value/index.ts'
+import type { KeyValueStorage, StoragePage } from '../storage/interface.ts'
 
-export type { KeyValueStorage, StoragePage } from '../key-value/index.ts'
+export type { KeyValueStorage, StoragePage } from '../storage/interface.ts'
 
 /** A storage under test. */
 export interface OpenStorage extends KeyValueStorage {

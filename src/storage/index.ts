@@ -4,23 +4,23 @@
  * @module support-workspace-sdk/storage
  */
 
-export { type KeyValueStorage, memoryStorage, type StoragePage } from '../key-value/index.ts'
 export {
   type PostgresClient,
   type PostgresStorageOptions,
   postgresStorage,
   postgresTable,
-} from './postgres-storage.ts'
+} from './adapters/postgres-storage.ts'
 export {
   type IoredisClient,
   type NodeRedisClient,
   type RedisClient,
   redisStorage,
-} from './redis-storage.ts'
-export { singleProcessStorage, type UnstorageLike } from './single-process-storage.ts'
+} from './adapters/redis-storage.ts'
+export { singleProcessStorage, type UnstorageLike } from './adapters/single-process-storage.ts'
 export {
   type SqliteDatabase,
   type SqliteStatement,
   type SqliteStorage,
   sqliteStorage,
-} from './sqlite-storage.ts'
+} from './adapters/sqlite-storage.ts'
+export { type KeyValueStorage, memoryStorage, type StoragePage } from './interface.ts'

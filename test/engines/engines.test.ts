@@ -10,9 +10,9 @@ import type { Inngest, InngestFunction } from 'inngest'
 import { serve } from 'inngest/edge'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { readPage, root } from '../readme/page.ts'
-import { problemsIn } from '../readme/problems.ts'
-import { writePage } from '../readme/write-page.ts'
+import { readPage, root } from '../docs/page.ts'
+import { problemsIn } from '../docs/problems.ts'
+import { writePage } from '../docs/write-page.ts'
 
 /** Inside this folder, so that the examples resolve the packages of the engines. */
 const folder = fileURLToPath(new URL('.examples', import.meta.url))

@@ -10,7 +10,7 @@ import {
 import { describe, expect, test } from 'vitest'
 import { withEvidence } from '../../scripts/facts.ts'
 import { openApiDocument } from '../../scripts/openapi.ts'
-import { root } from '../readme/page.ts'
+import { root } from '../docs/page.ts'
 
 const seen = (calls: number, first: string, last = first) => ({ calls, first, last })
 const empty: EvidenceFile = { version: 1, operations: {}, fields: {}, traits: {}, undetermined: {} }
@@ -116,7 +116,7 @@ describe('an Overlay', () => {
 })
 
 test('`npm run facts` proposes observations, and changes no level', () => {
-  const before = readFileSync(`${root}src/catalogue/observed.ts`, 'utf8')
+  const before = readFileSync(`${root}src/api/observed.ts`, 'utf8')
   const after = withEvidence(before, mergeEvidence(one, other, evidence({ fields: { 'contact.vip': {} } })))
   const [, json = ''] = after.split(/\n\} = /)
   expect(after.startsWith(before.slice(0, before.indexOf('} = ')))).toBe(true)

@@ -1,8 +1,8 @@
 import { test } from 'vitest'
-import { sweepFaultsOfSync } from './helpers/sweep-faults.ts'
+import { faultTestOfSync } from './helpers/sweep-faults.ts'
 
 test('the sync of an organization survives every fault at every request', async () => {
   const sandbox = { conversations: 4, messagesPerConversation: 2 }
-  const report = await sweepFaultsOfSync({ sandbox, client: { maxRetries: 1 } })
+  const report = await faultTestOfSync({ sandbox, client: { maxRetries: 1 } })
   report.assert()
 })

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { sweepFaults } from 'support-workspace-sdk/sweep'
+import { faultTest } from 'support-workspace-sdk/fault-test'
 import { afterAll, describe, expect, test } from 'vitest'
 import { functions, loadFunctions, settling, sweepContacts, sweepReplies } from './swept-guide.ts'
 
@@ -26,7 +26,7 @@ describe.each([1, 2, 3])('with seed %i', (seed) => {
 })
 
 test('an export survives every fault, without a journal', { timeout }, async () => {
-  const report = await sweepFaults(({ workspace, context }) => functions.exportAll(workspace, context), {
+  const report = await faultTest(({ workspace, context }) => functions.exportAll(workspace, context), {
     sandbox: { conversations: 60, messagesPerConversation: 1 },
     requests: [1, 2, 30, 52, 53, 62],
     setup: () => join(mkdtempSync(join(folder, 'run-')), 'conversations.ndjson'),

@@ -1,10 +1,10 @@
 import { rm } from 'node:fs/promises'
 import type { SupportWorkspace } from 'support-workspace-sdk'
+import { type FaultTestOptions, type FaultTestWorld, faultTest } from 'support-workspace-sdk/fault-test'
 import { WriteJournal } from 'support-workspace-sdk/journal'
-import { type SweepOptions, type SweepWorld, sweepFaults } from 'support-workspace-sdk/sweep'
 import { afterAll, beforeAll, expect, vi } from 'vitest'
-import { readPage } from '../readme/page.ts'
-import { examplesFolder, writePage } from '../readme/write-page.ts'
+import { readPage } from '../docs/page.ts'
+import { examplesFolder, writePage } from '../docs/write-page.ts'
 
 type Journal = WriteJournal<'self'>
 
@@ -41,10 +41,10 @@ export function loadFunctions(): void {
 /** Runs a fault test of a job with a journal. Returns the faults after which it ended as unconfirmed. */
 async function unconfirmedAfter<Value>(
   confirmTimeout: number,
-  options: SweepOptions<undefined, Value>,
-  job: (world: SweepWorld & { readonly journal: Journal }) => Promise<Value>,
+  options: FaultTestOptions<undefined, Value>,
+  job: (world: FaultTestWorld & { readonly journal: Journal }) => Promise<Value>,
 ): Promise<readonly string[]> {
-  const report = await sweepFaults((world) => {
+  const report = await faultTest((world) => {
     const { workspace, storage } = world
     return job({ ...world, journal: new WriteJournal({ workspace, storage, confirmTimeout, stopAfter: 5 }) })
   }, options)

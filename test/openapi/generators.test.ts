@@ -6,7 +6,7 @@ import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openApiDocument } from '../../scripts/openapi.ts'
-import { problemsIn } from '../readme/problems.ts'
+import { problemsIn } from '../docs/problems.ts'
 import { folder } from './folder.ts'
 
 /** Inside this folder, so that generated code resolves its packages. */

@@ -23,25 +23,25 @@ interface Rule {
   readonly never?: RegExp
 }
 
-/** What each folder imports of the others, by their index. All but the sandbox import any file of `shared/`, which imports none. */
+/** What each folder imports of the others, by their index. All but the sandbox import any file of `shared/` and `errors/`, which import only each other. */
 const folders: Readonly<Record<string, readonly string[]>> = {
   shared: [],
+  errors: [],
   core: [],
   client: ['core'],
-  catalogue: ['client', 'core'],
-  evidence: ['catalogue', 'core'],
-  probe: ['catalogue', 'evidence'],
-  'key-value': [],
-  storage: ['key-value'],
-  'storage-tests': ['connections', 'key-value'],
-  connections: ['client', 'core', 'key-value'],
-  oauth: ['client', 'core', 'key-value', 'storage', 'connections'],
+  api: ['client', 'core'],
+  evidence: ['api', 'core'],
+  probe: ['api', 'evidence'],
+  storage: [],
+  'storage-tests': ['connections', 'storage'],
+  connections: ['client', 'core', 'storage'],
+  oauth: ['client', 'core', 'storage', 'connections'],
   otel: ['core'],
-  journal: ['client', 'core', 'key-value'],
+  journal: ['client', 'core', 'storage'],
   sandbox: [],
-  sweep: ['client', 'core', 'key-value', 'sandbox'],
+  'fault-test': ['client', 'core', 'storage', 'sandbox'],
   // The root index is the entry point of the package.
-  command: ['.', 'client', 'journal', 'key-value', 'oauth', 'probe', 'sandbox', 'storage', 'sweep'],
+  cli: ['.', 'client', 'journal', 'oauth', 'probe', 'sandbox', 'storage', 'fault-test'],
 }
 
 /** The layers of the sandbox, as listed in its index, from the bottom up: what else each imports, besides packages and itself. */
@@ -69,10 +69,10 @@ const rules: readonly Rule[] = [
   ...Object.entries(folders)
     .filter(([folder]) => folder !== 'sandbox')
     .map(([folder, others]) => ({
-      title: `${folder}/ imports ${['shared/', ...others.map((other) => `${other}/index`)].join(', ')}`,
+      title: `${folder}/ imports ${['shared/', 'errors/', ...others.map((other) => `${other}/index`)].join(', ')}`,
       from: new RegExp(`^${folder}/`),
       only: new RegExp(
-        `^(${folder}/|shared/|(${others.map((other) => join(other, 'index[.]ts')).join('|') || '-'})$|${packages})`,
+        `^(${folder}/|shared/|errors/|storage/interface[.]ts$|(${others.map((other) => join(other, 'index[.]ts')).join('|') || '-'})$|${packages})`,
       ),
     })),
   ...sandboxLayers.map(([layer, imports]) => ({

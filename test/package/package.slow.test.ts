@@ -63,7 +63,7 @@ test('the tarball contains exactly these files, declarations, and chunks that se
       ...maps,
       'dist/evidence.schema.json',
       'dist/openapi.json',
-      'dist/sweep-preload.js',
+      'dist/fault-test-preload.js',
       'dist/third-party-licenses.txt',
     ].sort(),
   )
@@ -161,15 +161,15 @@ test.each(['program.mjs', 'program.cjs'])(
   'a program is swept through %s, with the clock of the package',
   async (file) => {
     const load = file.endsWith('.cjs')
-      ? "const { sweepProgram } = require('support-workspace-sdk/sweep')"
-      : "import { sweepProgram } from 'support-workspace-sdk/sweep'"
+      ? "const { faultTestProgram } = require('support-workspace-sdk/fault-test')"
+      : "import { faultTestProgram } from 'support-workspace-sdk/fault-test'"
     expect(await runProgram(file, sweepsProgram(load))).toEqual([
       'killed-after-effect@1: was killed, ended with code 0 (done)',
     ])
   },
 )
 
-// What else holds across copies is asserted in `test/shared/errors/errors.test.ts`.
+// What else holds across copies is asserted in `test/errors/errors.test.ts`.
 test('instanceof works across the ESM and CommonJS builds', async () => {
   expect(await runProgram('copies.mjs', comparesCopies)).toEqual({
     copiesDiffer: true,
@@ -250,7 +250,7 @@ describe('the declarations', () => {
     const missing = sources.filter((path) => !places(path).some((place) => existsSync(join(root, place))))
     expect(missing).toEqual(['src/standard-schema.ts', 'src/standard-schema.ts'])
     const defining = declarations().filter((path) => read(path).includes('export declare class RequestError '))
-    expect(defining).toEqual(['dist/shared/errors/request-error.d.cts', 'dist/shared/errors/request-error.d.ts'])
+    expect(defining).toEqual(['dist/errors/request-error.d.cts', 'dist/errors/request-error.d.ts'])
   })
 
   test('leave out what is internal', () => {

@@ -5,8 +5,8 @@ export type Load = (names: string, from: string) => string
 
 /** Runs a fault test of a job, and prints what failed and how it survives a refused connection. */
 export const sweepsMe = (load: Load) => `
-${load('sweepFaults', 'support-workspace-sdk/sweep')}
-sweepFaults(({ workspace }) => workspace.me(), { faults: ['refused', 'killed-after-effect'] }).then((report) => {
+${load('faultTest', 'support-workspace-sdk/fault-test')}
+faultTest(({ workspace }) => workspace.me(), { faults: ['refused', 'killed-after-effect'] }).then((report) => {
   console.log(JSON.stringify({ failures: report.failures, refused: report.runs[0].end === 'done' && 'ok' }))
 })
 `
@@ -14,9 +14,9 @@ sweepFaults(({ workspace }) => workspace.me(), { faults: ['refused', 'killed-aft
 /** Runs a fault test of a job whose client is of the CommonJS build, and prints how its write survives a refused connection. */
 export const sweepsOtherCopy = `
 import { createRequire } from 'node:module'
-import { sweepFaults } from 'support-workspace-sdk/sweep'
+import { faultTest } from 'support-workspace-sdk/fault-test'
 const { SupportWorkspace } = createRequire(import.meta.url)('support-workspace-sdk')
-const report = await sweepFaults(async ({ sandbox }) => {
+const report = await faultTest(async ({ sandbox }) => {
   const accessToken = sandbox.issueToken({ actor: 'self' })
   const { url: baseUrl, fetch } = sandbox
   const workspace = new SupportWorkspace({ baseUrl, fetch, accessToken, actor: 'self', maxRetries: 0 })
@@ -34,7 +34,7 @@ const headers = { authorization: 'Bearer ' + token, 'content-type': 'application
 setTimeout(async () => {
   await fetch(url + '/api/oauth/v1/contacts', { method: 'POST', headers, body: '{"email":"ada@example.com"}' })
 }, 3600000)\`
-sweepProgram([process.execPath, '-e', program], { only: ['killed-after-effect@1'] }).then(({ runs }) => {
+faultTestProgram([process.execPath, '-e', program], { only: ['killed-after-effect@1'] }).then(({ runs }) => {
   console.log(JSON.stringify(runs.map(({ id, attempts }) => id + ': ' + attempts.join(', '))))
 })
 `

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '../../shared/errors/index.ts'
+import { InvalidArgumentError } from '../../errors/index.ts'
 import type { Scope } from '../../shared/scopes.ts'
 import { type OperationId, operations } from './operations.ts'
 

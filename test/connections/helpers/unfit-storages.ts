@@ -1,6 +1,6 @@
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Turns } from '../../../src/key-value/turns.ts'
+import { Turns } from '../../../src/storage/turns.ts'
 import type { OpenStorage } from '../../../src/storage-tests/index.ts'
 import { mapStorage } from './storages.ts'
 

@@ -2,14 +2,14 @@ import { expect } from 'vitest'
 import { openDatabase } from '../../../examples/fleet-sync/open-database.ts'
 import { mirror } from '../../../examples/fleet-sync/organizations.ts'
 import { syncOrganization } from '../../../examples/fleet-sync/sync-organization.ts'
-import { type SweepOptions, type SweepReport, sweepFaults } from '../../../src/sweep/index.ts'
+import { type FaultTestOptions, type FaultTestReport, faultTest } from '../../../src/fault-test/index.ts'
 import { changesOf, connection, expectReplica, key } from './replica.ts'
 
 /** Runs the sync of an organization with every fault, and compares every item and change. */
-export function sweepFaultsOfSync(
-  options: Pick<SweepOptions, 'sandbox' | 'client' | 'depth' | 'budget' | 'seed'>,
-): Promise<SweepReport> {
-  return sweepFaults(
+export function faultTestOfSync(
+  options: Pick<FaultTestOptions, 'sandbox' | 'client' | 'depth' | 'budget' | 'seed'>,
+): Promise<FaultTestReport> {
+  return faultTest(
     async ({ workspace, context: { database } }) => {
       for (let slices = 0; slices < 50; slices += 1) {
         const result = await syncOrganization({ workspace, database, key, readAllEvery: 1, slice: 0 })

@@ -1,0 +1,44 @@
+import type { Command } from '@commander-js/extra-typings'
+import { faultTestProgram } from '../fault-test/index.ts'
+import { CommandError } from './errors.ts'
+import { collect, count } from './options.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Adds `fault-test`, which shows whether a program loses or doubles a write. */
+export function addFaultTest(program: Command, terminal: Terminal): void {
+  program
+    .command('fault-test')
+    .description('run a program once for each of its requests and each fault, and say what it lost or doubled')
+    .argument('<command...>', 'the program and its arguments, after --')
+    .option('--folder <folder>', 'a folder that is copied for each run: what the program keeps, and what it reads')
+    .option('--output <file>', 'a file of the folder to compare with a run without faults', collect, [])
+    .option('--only <run>', 'a run to repeat, as the report names it', collect, [])
+    .option('--quick', 'only a few faults, for each change of the program')
+    .option('--parallel <number>', 'number of runs at the same time (default: the number of cores)', count)
+    .addHelpText('after', environment)
+    .action(async (command, { folder, output, only, quick, parallel }) => {
+      const report = await faultTestProgram(command, {
+        folder,
+        quick,
+        parallel,
+        ...(output.length > 0 && { outputs: output }),
+        ...(only.length > 0 && { only }),
+        signal: terminal.io.signal,
+      })
+      const { runs, failures, writes, seed } = report
+      await terminal.show({ runs, failures, writes, seed }, report.toString())
+      if (failures.length > 0) {
+        const hint = 'The report says what was lost or doubled, and with `--only` you repeat a run.'
+        throw new CommandError(1, `The program does not survive every fault.`, hint)
+      }
+    })
+}
+
+const environment = `
+Each run has a new sandbox. The program is told by its environment:
+  SUPPORT_WORKSPACE_URL     the address of the sandbox
+  SUPPORT_WORKSPACE_TOKEN   a token of it that acts as a person
+  SUPPORT_WORKSPACE_FOLDER  the folder of the run, which survives kills
+
+Its exit code says what comes next: 0 done, 65 verify, 70 fix, 75 retry, 77 reconnect. Every other one is a crash.
+`

@@ -1,0 +1,164 @@
+import { toHex } from '../shared/bytes.ts'
+
+export const placeholder = '[redacted]'
+
+/**
+ * Matches tokens of the service (docs/service.md#tokens), and bearer credentials that are long and contain a digit.
+ * Text such as `The Bearer token expired` and `Bearer realm="api"` does not match.
+ */
+const tokenLike = /swot_[\w.~+/=-]+|(?<=Bearer\s{1,9})(?=[a-z_.~+/-]*\d)[\w.~+/-]{16,}(?![\w.~+/-])(?!="[^"\s])=*/gi
+
+/**
+ * Matches HTTP Basic credentials. Unlike the words in `Basic authentication`, base64 has a digit or a capital inside,
+ * and soon: a longer search would take quadratic time in `basic+basic+basic+`.
+ */
+const basicCredentials =
+  /(?<=(?:[Bb]asic|BASIC)(?:[\s:=+"]|%20){1,9})(?=[\w+/%-]{8})[\w+/%-][a-z_+/%-]{0,99}[A-Z\d][\w+/%-]*=*/g
+
+/** Matches characters that could forge a line of a log, or turn the direction of its text. */
+const lineBreaks = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu
+
+/**
+ * Matches what may split a secret: a line break or an invisible character, also as HTML, in JSON or percent-encoded,
+ * with the spaces around it, as mail wraps and headers fold text. A line break after a scheme is a space instead.
+ */
+const splits =
+  /(?<!(?<![^\s:"'])(?:Bearer|Basic)\s{0,9})[^\S\n]{0,200}(?:[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}]|<w?br ?\/?>|\\[nr]|\\u(?:00(?:0[ad]|85)|202[89])|%0[ad]|%c2%85|%e2%80%a[89])[^\S\n]*/giu
+
+/**
+ * Shorter secrets, such as `token` in a test, are not redacted: removing them would garble ordinary words.
+ */
+const shortestSecret = 8
+
+/** A longer secret is recognized by its start: comparing more characters would take too long in a hostile text. */
+const longestStart = 100
+
+const longest = 500
+
+/** Longer texts are cut off before they are redacted, because searching more would block the event loop. */
+const longestRead = 4_000
+
+/** Returns untrusted text for a message or a log: without secrets and control characters, up to 500 characters. */
+export function redact(text: string, secrets: readonly string[] = []): string {
+  const read = text.slice(0, longestRead)
+  // Only text with a secret is joined, so that other lines stay apart.
+  const joined = join(read)
+  // A character that can split a secret can also be part of the secret.
+  const found = withoutSecrets(joined, [...secrets, ...secrets.map(join), ...secrets.map(pack)])
+  const whole = (found === joined ? withoutSecrets(read, secrets) : found).replace(lineBreaks, ' ')
+  // A secret of several words might be wrapped at some of its spaces.
+  const packed = pack(whole)
+  const isLeft = (bare: string) => bare.length >= shortestSecret && packed.includes(bare)
+  if (secrets.some((secret) => /\s/.test(secret) && isLeft(pack(secret)))) return placeholder
+  // The end is dropped, because half of a secret cannot be recognized there. A percent-encoded start is three times as
+  // long.
+  const safe = read === text ? whole : whole.slice(0, -3 * longestStart) || placeholder
+  return safe.length > longest ? `${safe.slice(0, longest)}…` : safe
+}
+
+function join(text: string): string {
+  return text.replace(splits, '')
+}
+
+function pack(text: string): string {
+  return join(text).replace(/\s/g, '')
+}
+
+/**
+ * Returns the text with a placeholder for each given secret (plain, percent-encoded or in JSON), and for other text
+ * that looks like a token or HTTP Basic credentials.
+ */
+export function withoutSecrets(text: string, secrets: readonly string[] = []): string {
+  let safe = text
+  // A secret might be the start of another one.
+  for (const secret of [...secrets].sort((a, b) => b.length - a.length)) {
+    if (secret.length < shortestSecret || text.length < Math.min(secret.length, longestStart)) continue
+    // Most texts have nothing encoded, and the longer pattern is slow to compile.
+    const forms = /[%+\\]/.test(safe) ? [literally, percentEncoded, inJson] : [literally]
+    safe = safe.replaceAll(secret, placeholder).replace(patternOf(secret, forms), placeholder)
+  }
+  return safe.replace(tokenLike, placeholder).replace(basicCredentials, placeholder)
+}
+
+/**
+ * Matches a secret in any of the forms, in upper or lower case. For a very long one, matches words that start like it.
+ */
+function patternOf(secret: string, forms: readonly ((character: string) => string)[]): RegExp {
+  const characters = [...secret].slice(0, longestStart)
+  const starts = forms.map((form) => characters.map(form).join(''))
+  return new RegExp(`(?:${starts.join('|')})${secret.length > longestStart ? '\\S*' : ''}`, 'gi')
+}
+
+function literally(character: string): string {
+  return character.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+}
+
+/**
+ * Matches a character with and without encoding, because encoders leave different characters unchanged. Forms encode a
+ * space as `+`. A `%` is matched only in its encoded form, so that a text has one reading and matching takes linear
+ * time.
+ */
+function percentEncoded(character: string): string {
+  const bytes = toHex(new TextEncoder().encode(character)).replace(/../g, '%$&')
+  if (character === '%') return bytes
+  return `(?:${literally(character)}|${bytes}${character === ' ' ? '|\\+' : ''})`
+}
+
+/** Matches what `JSON.stringify` writes. Other encoders also escape a slash. */
+function inJson(character: string): string {
+  return character === '/' ? '\\\\?\\/' : literally(JSON.stringify(character).slice(1, -1))
+}
+
+/**
+ * Returns a copy of an underlying error (of fetch or a token provider) that is safe to expose: name, message, `code`
+ * and causes, redacted. The original error can hold the request, and the request holds the token.
+ */
+export function safeCause(error: unknown, secrets: readonly string[] = [], depth = 4): Error {
+  const message = redact(messageOf(error), secrets)
+  if (!isError(error)) return named(new Error(message), 'Error')
+  const inner = read(error, 'cause')
+  const cause = inner === undefined || depth === 0 ? undefined : safeCause(inner, secrets, depth - 1)
+  const copy = new Error(message, cause && { cause })
+  const code = read(error, 'code')
+  if (typeof code === 'string') Object.assign(copy, { code: redact(code, secrets) })
+  return named(copy, redact(textOf(read(error, 'name')), secrets))
+}
+
+/** Returns the innermost cause. A failed fetch has only the message "fetch failed", and its cause says why. */
+export function innermost(error: Error): Error {
+  return error.cause instanceof Error ? innermost(error.cause) : error
+}
+
+/** Reads a property of an error. Its getter can throw. */
+function read(error: object, name: string): unknown {
+  try {
+    return Reflect.get(error, name)
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns a string unchanged, and the type of any other value. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : Object.prototype.toString.call(value)
+}
+
+/** Whether a value is an error, including errors of other realms (a test runner's sandbox, a frame). */
+export function isError(value: unknown): value is Error {
+  return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]'
+}
+
+/** Sets the name, and a stack without frames: they would point here, and the original can quote a secret. */
+function named(error: Error, name: string): Error {
+  Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true })
+  error.stack = `${name}: ${error.message}`
+  return error
+}
+
+function messageOf(error: unknown): string {
+  if (!isError(error)) return textOf(error)
+  const message = textOf(read(error, 'message'))
+  // If all addresses of a host failed, only the individual errors have a message.
+  const errors = read(error, 'errors')
+  return message === '' && Array.isArray(errors) ? errors.map(messageOf).join(', ') : message
+}

@@ -1,0 +1,125 @@
+import type { SupportWorkspace } from '../client/index.ts'
+import type { ClientOptions } from '../core/index.ts'
+import type { Sandbox, SandboxOptions } from '../sandbox/index.ts'
+import type { WebAbortSignal } from '../shared/web-types.ts'
+import type { KeyValueStorage } from '../storage/interface.ts'
+import type { FaultName } from './faults.ts'
+
+/**
+ * The job to test. The fault test calls it again after a failure or a kill, like a queue, with the same `state`,
+ * `storage` and `context`.
+ */
+export type SweptJob<Context = undefined, Value = unknown, State extends object = Record<string, unknown>> = (
+  world: FaultTestWorld<Context, State>,
+) => Promise<Value>
+
+/** The argument of a job in one run. */
+export interface FaultTestWorld<Context = undefined, State extends object = Record<string, unknown>> {
+  /**
+   * A client of the sandbox that acts as a person. After a call that ended with `reconnect`, the client has a new
+   * token.
+   */
+  readonly workspace: SupportWorkspace<'self'>
+  /**
+   * The sandbox. A job that creates its own client passes `sandbox.url`, `sandbox.fetch` and a token of `issueToken`.
+   */
+  readonly sandbox: Sandbox
+  /**
+   * A plain object that survives kills. Assigning a value to a property clones the value, so assign it again after you
+   * have changed something inside it. The fault test kills the job before each assignment and before each `delete`.
+   */
+  readonly state: State
+  /** A compare-and-set storage that survives kills. The fault test kills the job before each write to the storage. */
+  readonly storage: KeyValueStorage
+  /** The value that `setup` returned. Survives kills. */
+  readonly context: Context
+}
+
+/** How the last call of a job ended. */
+export interface FaultTestOutcome<Context = undefined, Value = unknown> {
+  /**
+   * Why the fault test called the job no more:
+   *
+   * - `done`: the job resolved, and the option `done` returned true or is not set.
+   * - `not-done`: the job resolved, but the option `done` returned false.
+   * - `verify`, `fix`: the job rejected with an error of this remedy, after which a queue must not repeat the job.
+   * - `gave-up`: the job failed ten times.
+   * - `never-ends`: the fault test stopped the job.
+   */
+  readonly end: FaultTestEnd
+  /** The value that the job resolved with. */
+  readonly value: Value | undefined
+  /** The last error that the job rejected with. Undefined if `end` is `done`. */
+  readonly error: unknown
+  /** The job's `state` at the end. */
+  readonly state: Readonly<Record<string, unknown>>
+  /** The value that `setup` returned. */
+  readonly context: Context
+  /** How each call of the job ended, in a few words, for example `['was killed', 'resolved']`. */
+  readonly attempts: readonly string[]
+}
+
+/** How a job ended. See {@link FaultTestOutcome}. */
+export type FaultTestEnd = 'done' | 'not-done' | 'verify' | 'fix' | 'gave-up' | 'never-ends'
+
+/** Options of `faultTest`. */
+export interface FaultTestOptions<Context = undefined, Value = unknown> {
+  /**
+   * Prepares the sandbox of a run before the first call of the job, and opens files, databases and connections for the
+   * job.
+   */
+  readonly setup?: ((sandbox: Sandbox) => Context | Promise<Context>) | undefined
+  /**
+   * Checks the data after the job has ended, and throws if the data is wrong. Its errors are ignored in runs in which a
+   * colleague or the customer changes the data, because the job can have read the data before that change.
+   */
+  readonly check?: ((sandbox: Sandbox, outcome: FaultTestOutcome<Context, Value>) => void | Promise<void>) | undefined
+  /**
+   * Returns whether the job has done everything. Set it for a job that resolves although a part of its work failed.
+   *
+   * @default a job that resolves is done
+   */
+  readonly done?: ((value: Value) => boolean | Promise<boolean>) | undefined
+  /**
+   * Options of the sandbox of each run, for example its data.
+   *
+   * @default one organization with 12 conversations and 12 contacts
+   */
+  readonly sandbox?: Omit<SandboxOptions, 'now'> | undefined
+  /** Options of the job's client, for example `{ maxRetries: 0 }`. */
+  readonly client?: Omit<ClientOptions, 'baseUrl' | 'accessToken' | 'actor' | 'fetch' | 'rateLimiter'> | undefined
+  /**
+   * The names of the faults to inject, for example `['reset-after-effect']`.
+   *
+   * @default all
+   */
+  readonly faults?: readonly FaultName[] | undefined
+  /**
+   * The numbers of the requests to inject the faults into. The first request of a run has the number 1.
+   *
+   * @default all
+   */
+  readonly requests?: readonly number[] | undefined
+  /** The ids of the only runs to make, as the report names them, for example `['reset-after-effect@3']`. */
+  readonly only?: readonly string[] | undefined
+  /**
+   * Number of faults in a run. With 2, the fault test also makes runs with two faults, after all runs with one fault.
+   *
+   * @default 1
+   */
+  readonly depth?: 1 | 2 | undefined
+  /**
+   * Maximum number of runs with two faults. The fault test chooses the pairs at random.
+   *
+   * @default 100
+   */
+  readonly budget?: number | undefined
+  /**
+   * Seed of the job's `Math.random` and of the choice of pairs. The same seed repeats the same runs.
+   *
+   * @default 1
+   */
+  readonly seed?: number | undefined
+  /** Ends the fault test early. `faultTest` then rejects with the reason of the signal. */
+  readonly signal?: WebAbortSignal | undefined
+}

@@ -1,0 +1,212 @@
+import type { RecordedRequest } from '../sandbox/index.ts'
+import type { Subject } from './clean-runs.ts'
+import { faultNames, faults, idOf, placeOf, type Strike } from './faults.ts'
+import type { FaultTestEnd } from './options.ts'
+import type { Run } from './run.ts'
+import type { Verdict } from './verdicts.ts'
+import { operationOf } from './writes.ts'
+
+/** One run of a fault test. */
+export interface FaultTestRun {
+  /** The id of the run, for example `reset-after-effect@3`. Pass `only: [id]` to repeat the run. */
+  readonly id: string
+  /** The faults of the run, and the places where they struck. */
+  readonly faults: readonly Strike[]
+  /** How the job or program ended. */
+  readonly end: FaultTestEnd
+  /** How each call of the job ended, in a few words, for example `['was killed', 'resolved']`. */
+  readonly attempts: readonly string[]
+  /** The writes that had been applied when the first fault struck, as operation and path. */
+  readonly appliedBefore: readonly string[]
+  /** The problems of the run. Empty if the run passed. */
+  readonly verdicts: readonly Verdict[]
+  /** The last lines that a program has printed, up to five. Empty for a job. */
+  readonly output: readonly string[]
+}
+
+/** The result of a fault test. Prints as a table and a bug report for each cause. */
+export interface FaultTestReport {
+  /** All runs with faults, in the order in which they were made. */
+  readonly runs: readonly FaultTestRun[]
+  /** One failed run for each cause: the run with the earliest request and the simplest fault. */
+  readonly failures: readonly FaultTestRun[]
+  /** The operation ids of the writes in a run without faults, oldest first, for example `['messages.create']`. */
+  readonly writes: readonly string[]
+  /** The seed of the fault test, from the option `seed`. */
+  readonly seed: number
+  /** Throws an `Error` with the bug reports if a run failed. */
+  assert(): void
+  /** Prints the report to stdout, and sets the exit code of the process to 1 if a run failed. */
+  print(): void
+  /** Returns the report as plain text. */
+  toString(): string
+  /** Returns the report as Markdown. */
+  toMarkdown(): string
+}
+
+interface ReportParts {
+  readonly what: Subject
+  /** A run without faults. */
+  readonly clean: Run
+  readonly runs: readonly { readonly run: Run; readonly verdicts: readonly Verdict[] }[]
+  readonly seed: number
+  /** Sentences about all runs. */
+  readonly notes: readonly string[]
+}
+
+export function createReport(parts: ReportParts): FaultTestReport {
+  const { clean, seed } = parts
+  const { requests } = clean
+  const writes = clean.writes.map(({ target }) => target.split(' ')[0] ?? '')
+  const runs = parts.runs.map(({ run, verdicts }) => toSweepRun(run, verdicts))
+  const groups = groupByCause(runs)
+  const reports = groups.map((group) => describeGroup(group, requests, parts.what))
+  const failed = runs.filter(({ verdicts }) => verdicts.length > 0).length
+  const counts = `${runs.length} ${runs.length === 1 ? 'run' : 'runs'}, ${failed} failed${failed === 0 ? '' : ` (causes: ${groups.length})`}.`
+  const summary = [counts, describeWrites(parts.what, writes), ...parts.notes].join(' ')
+  const tableAs = (isMarkdown: boolean) => describeTable(runs, requests, isMarkdown)
+  return {
+    runs,
+    failures: groups.flatMap((group) => group.slice(0, 1)),
+    writes,
+    seed,
+    assert() {
+      if (failed > 0) throw new Error([summary, ...reports].join('\n\n'))
+    },
+    print() {
+      process.stdout.write(`${this.toString()}\n`)
+      if (failed > 0) process.exitCode = 1
+    },
+    toString: () => [tableAs(false), summary, ...reports].join('\n\n'),
+    toMarkdown: () => [tableAs(true), summary, ...reports.map(fence)].join('\n\n'),
+  }
+}
+
+function describeWrites(what: Subject, writes: readonly string[]): string {
+  if (writes.length === 0) return `The ${what} wrote nothing.`
+  const groups = [...Map.groupBy(writes, (operation) => operation)]
+  const list = groups.map(([operation, all]) => `${operation} ×${all.length}`).join(', ')
+  return `Without a fault, ${writes.length} ${writes.length === 1 ? 'write' : 'writes'}: ${list}.`
+}
+
+/** Puts a text into a Markdown fence that is longer than each fence in the text. */
+function fence(text: string): string {
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
+  const marks = '`'.repeat(longest + 1)
+  return `${marks}text\n${text}\n${marks}`
+}
+
+function toSweepRun({ strikes, outcome, appliedBefore, output }: Run, verdicts: readonly Verdict[]): FaultTestRun {
+  const { end, attempts } = outcome
+  const applied = appliedBefore.map(({ target }) => target)
+  return { id: idOf(strikes), faults: strikes, end, attempts, appliedBefore: applied, verdicts, output }
+}
+
+/**
+ * Groups the failed runs by their first verdict. Each group begins with the earliest request and the simplest fault.
+ */
+function groupByCause(runs: readonly FaultTestRun[]): FaultTestRun[][] {
+  const rank = ({ faults: [first = { fault: 'unavailable', at: 0 }, ...more] }: FaultTestRun): number =>
+    (more.length * 2 + Number(placeOf(first.fault) !== 'request')) * 1e9 +
+    first.at * 1e3 +
+    faultNames.indexOf(first.fault)
+  const failed = runs.filter(({ verdicts }) => verdicts.length > 0).sort((a, b) => rank(a) - rank(b))
+  return [...Map.groupBy(failed, ({ verdicts: [first] }) => `${first?.name} ${first?.subject}`).values()]
+}
+
+function describeGroup(group: readonly FaultTestRun[], requests: readonly RecordedRequest[], what: Subject): string {
+  const [run, ...others] = group
+  if (run === undefined) return ''
+  const [first] = run.verdicts
+  return [
+    `${first?.name.toUpperCase()}: ${run.faults.map((strike) => describeStrike(strike, requests)).join(', then ')}`,
+    ...run.verdicts.slice(0, 5).map(({ text }) => `  ${text}`),
+    `  Applied before: ${run.appliedBefore.join(', ') || 'nothing'}`,
+    `  The ${what} ${run.attempts.join(', then ')}.`,
+    ...(run.output.length > 0 ? ['  It printed last:', ...run.output.map((line) => `    ${line}`)] : []),
+    ...(others.length > 0 ? [`  The same in ${others.length} more: ${listOf(others.map(({ id }) => id))}`] : []),
+    ...howToRepeat(what, run.id),
+  ].join('\n')
+}
+
+function howToRepeat(what: Subject, id: string): string[] {
+  if (what === 'program')
+    return [`  To repeat it, pass \`only: ['${id}']\` to \`faultTestProgram\`, or --only ${id} in a shell.`]
+  return [
+    '  To repeat it:',
+    `    test('survives ${id}', async () => {`,
+    `      (await faultTest(job, { ...options, only: ['${id}'] })).assert()`,
+    '    })',
+  ]
+}
+
+function listOf(texts: readonly string[]): string {
+  return texts.length > 6 ? `${texts.slice(0, 6).join(', ')}, …` : texts.join(', ')
+}
+
+function describeStrike(strike: Strike, requests: readonly RecordedRequest[]): string {
+  const { text } = faults[strike.fault]
+  if (placeOf(strike.fault) !== 'request') return `${text} (number ${strike.at} of the run)`
+  const request = requests[strike.at - 1]
+  const what = request === undefined ? '' : ` (${operationOf(request)}, ${request.method} ${request.path})`
+  return `${text} at request ${strike.at} of ${requests.length}${what}`
+}
+
+/** Returns the word for a run without verdicts in the table. */
+function describeEnd({ end, attempts }: FaultTestRun): string {
+  if (end !== 'done') return end
+  return attempts.length > 1 ? 'retried' : 'ok'
+}
+
+/** Explanations of words in the table that look like a failure, although the run has passed. */
+const explanations: Readonly<Record<string, string>> = {
+  'gave-up': 'the fault lasted for every repeat, so it could not be done. That is no failure.',
+}
+
+/**
+ * Returns a table with a row for each fault and a column for each request, and lines for assignments, file writes and
+ * pairs.
+ */
+function describeTable(
+  runs: readonly FaultTestRun[],
+  requests: readonly RecordedRequest[],
+  isMarkdown: boolean,
+): string {
+  const words = new Map(runs.map((run) => [run.id, run.verdicts[0]?.name ?? describeEnd(run)]))
+  const rows = faultNames
+    .filter((fault) => placeOf(fault) === 'request')
+    .map((fault) => [fault, ...requests.map((_, index) => words.get(`${fault}@${index + 1}`) ?? '')])
+    .filter(([, ...cells]) => cells.some((cell) => cell !== ''))
+  const summarize = (title: string, pattern: RegExp): string[] => {
+    const found = [...words].filter(([id]) => pattern.test(id)).map(([, word]) => word)
+    return found.length > 0 ? [`${title}: ${countWords(found)}`] : []
+  }
+  return [
+    ...(rows.length > 0
+      ? [toTable([['', ...requests.map((_, index) => String(index + 1))], ...rows], isMarkdown)]
+      : []),
+    requests.map((request, index) => `${index + 1} ${operationOf(request)}`).join(', '),
+    ...Object.entries(explanations)
+      .filter(([word]) => [...words.values()].includes(word))
+      .map(([word, explanation]) => `${word}: ${explanation}`),
+    ...summarize('Killed before an assignment', /^killed-before-assignment@\d+$/),
+    ...summarize('Killed before a file write', /^killed-before-file-write@\d+$/),
+    ...summarize('Killed in the middle of a file write', /^killed-in-file-write@\d+$/),
+    ...summarize('Pairs of faults', /\+/),
+  ].join('\n\n')
+}
+
+function countWords(words: readonly string[]): string {
+  const groups = Map.groupBy(words, (word) => word)
+  return [...groups].map(([word, all]) => `${all.length} ${word}`).join(', ')
+}
+
+function toTable(rows: readonly (readonly string[])[], isMarkdown: boolean): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const [head = '', ...lines] = rows.map((row) => {
+    const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0))
+    return isMarkdown ? `| ${cells.join(' | ')} |` : cells.join('  ').trimEnd()
+  })
+  const rule = `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`
+  return [head, ...(isMarkdown ? [rule] : []), ...lines].join('\n')
+}

@@ -1,0 +1,161 @@
+import { SupportWorkspace } from '../client/index.ts'
+import { createSandbox, type RecordedRequest, type Sandbox } from '../sandbox/index.ts'
+import { throwIfAborted } from '../shared/abort.ts'
+import { Clock } from './clock.ts'
+import { changeAfter, faults, placeOf, type Strike } from './faults.ts'
+import { Durable, JobProcess } from './job-process.ts'
+import type { FaultTestOptions, FaultTestWorld } from './options.ts'
+import { scopes } from './simulated-time.ts'
+
+/** How one call of the job ended. */
+export type Ending =
+  | { readonly kind: 'resolved'; readonly value: unknown }
+  | { readonly kind: 'rejected'; readonly error: unknown }
+  | { readonly kind: 'killed' }
+  | { readonly kind: 'stopped'; readonly why: string }
+
+/** The options of a `Stage`. */
+export interface StageOptions extends Pick<FaultTestOptions, 'sandbox' | 'client' | 'signal'> {
+  /** Milliseconds since the epoch at which the simulated time starts. */
+  readonly start: number
+  readonly seed: number
+  /** Number of requests after which one call of the job is stopped. */
+  readonly maxRequests: number
+  /** The requests of a run without faults. */
+  readonly cleanRequests: readonly RecordedRequest[]
+}
+
+const day = 86_400_000
+
+/** The default data of each sandbox. */
+const defaultData = { organizations: 1, conversations: 12, contacts: 12 }
+
+/** Creates the sandbox of a run. */
+export function createData({ sandbox }: Pick<FaultTestOptions, 'sandbox'>, now?: () => number): Sandbox {
+  return createSandbox({ ...defaultData, ...sandbox, ...(now && { now }) })
+}
+
+/** A fresh sandbox in simulated time, in which faults strike a job. */
+export class Stage {
+  readonly clock: Clock
+  /** The sandbox of the run. Its `fetch` counts the requests of the job's process. */
+  readonly sandbox: Sandbox
+  readonly durable = new Durable(() => this.#count('assignments'))
+  readonly counts = { requests: 0, assignments: 0 }
+  /** All tokens that the sandbox has issued in this run. */
+  readonly tokens: string[] = []
+  /** Unhandled errors of the job. */
+  readonly uncaught: unknown[] = []
+  /** Number of writes that had been applied when the first fault struck. */
+  writesBefore: number | undefined
+  readonly #options: StageOptions
+  readonly #strikes: readonly Strike[]
+  readonly #removals: (() => void)[] = []
+  readonly #service = new JobProcess([])
+  #process = new JobProcess(this.uncaught)
+
+  constructor(options: StageOptions, strikes: readonly Strike[]) {
+    this.#options = options
+    this.#strikes = strikes
+    this.clock = new Clock(options.start, options.seed)
+    const real = createData(options, () => this.clock.now)
+    const fetch = this.#fetchOf(real)
+    const issueToken: Sandbox['issueToken'] = (tokenOptions) => {
+      this.tokens.push(real.issueToken(tokenOptions))
+      return this.tokens.at(-1) ?? ''
+    }
+    this.sandbox = { ...real, fetch, issueToken }
+  }
+
+  /** Adds the faults of the run, after `setup` has sent its requests. */
+  begin(): void {
+    let rules = 0
+    for (const { fault: name, at } of this.#strikes) {
+      const { fault, lasts, kills } = faults[name]
+      if (fault === undefined) continue
+      // A rule counts only requests that no earlier rule has answered.
+      const rule = { ...fault, after: at - 1 - rules, times: lasts ? Number.POSITIVE_INFINITY : 1 }
+      this.#removals.push(this.sandbox.faults.add(kills ? { ...rule, onDrop: () => this.#process.kill() } : rule))
+      rules += 1
+    }
+  }
+
+  /** Calls the job, and advances the time until the job ends, is killed or is stopped. */
+  async call(job: (world: FaultTestWorld<undefined>) => Promise<unknown>, accessToken: string): Promise<Ending> {
+    const { clock, sandbox, durable, counts } = this
+    const owner = this.#process
+    const { maxRequests, client, signal } = this.#options
+    const { url: baseUrl, fetch } = sandbox
+    const workspace = new SupportWorkspace({ ...client, baseUrl, accessToken, actor: 'self', fetch })
+    const [state, storage] = [durable.stateFor(owner), durable.storageFor(owner)]
+    let ending: Ending | undefined
+    scopes.run({ clock, owner }, async () => {
+      try {
+        ending = { kind: 'resolved', value: await job({ workspace, sandbox, state, storage, context: undefined }) }
+      } catch (error) {
+        ending = { kind: 'rejected', error }
+      }
+    })
+    const lastRequest = counts.requests + maxRequests
+    const isOver = () =>
+      ending !== undefined || owner.isEnded || counts.requests > lastRequest || signal?.aborted === true
+    const why = await clock.drive(isOver, day)
+    if (signal?.aborted) owner.kill()
+    throwIfAborted(signal)
+    if (owner.isEnded) {
+      this.#process = new JobProcess(this.uncaught)
+      return { kind: 'killed' }
+    }
+    if (ending !== undefined) return ending
+    owner.kill()
+    return { kind: 'stopped', why: why ?? `${maxRequests} requests` }
+  }
+
+  /** Advances the time by `delay` milliseconds. Returns the reason if real input or output takes too long. */
+  async pause(delay: number): Promise<string | undefined> {
+    const { clock } = this
+    const end = clock.now + delay
+    const why = await clock.drive(() => this.#options.signal?.aborted === true, delay, 0)
+    clock.now = Math.max(clock.now, end)
+    return clock.activity.underWay().length > 0 ? why : undefined
+  }
+
+  /** Gives late effects and pending work of the job time to end, like `pause`. Then ends the process and the faults. */
+  async finish(longest: number): Promise<string | undefined> {
+    const why = await this.pause(longest)
+    this.#process.kill()
+    for (const remove of this.#removals) remove()
+    return why
+  }
+
+  #fetchOf(real: Sandbox): Sandbox['fetch'] {
+    const { clock } = this
+    return (input, init) => {
+      const scope = scopes.getStore()
+      // Requests of `setup` and `check` are not counted.
+      if (scope?.clock !== clock) return real.fetch(input, init)
+      return scope.owner.whileAlive(() => {
+        this.#count('requests')
+        const number = this.counts.requests
+        const responding = scopes.run({ clock, owner: this.#service }, () => real.fetch(input, init))
+        return responding.finally(() => this.#changeAfter(number, input instanceof Request ? input.url : String(input)))
+      })
+    }
+  }
+
+  #changeAfter(request: number, url: string): void {
+    const strike = this.#strikes.find(({ fault, at }) => at === request && faults[fault].change !== undefined)
+    if (strike !== undefined) changeAfter(strike, this.sandbox, new URL(url).pathname, this.#options.cleanRequests)
+  }
+
+  /** Counts a request or an assignment, and revokes tokens or kills the process if a fault says so. */
+  #count(kind: 'requests' | 'assignments'): void {
+    this.counts[kind] += 1
+    for (const strike of this.#strikes) {
+      if (strike.at !== this.counts[kind] || `${placeOf(strike.fault)}s` !== kind) continue
+      this.writesBefore ??= this.sandbox.state.writes.length
+      if (strike.fault === 'revoked') this.sandbox.revokeAll()
+      if (kind === 'assignments') this.#process.kill()
+    }
+  }
+}

@@ -1,0 +1,319 @@
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'csv-parse/sync'
+import type { Sandbox } from 'support-workspace-sdk/sandbox'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { replaceFile } from '../../src/cli/private-files.ts'
+import { jitter } from '../helpers/clock.ts'
+import { useSandboxes } from '../sandbox/helpers.ts'
+import { useFolder } from './folder.ts'
+import { run } from './run.ts'
+
+const startSandbox = useSandboxes()
+const createFolder = useFolder()
+
+let sandbox: Sandbox
+let env: Record<string, string>
+let folder: string
+const exportTo = (file: string, ...args: string[]) =>
+  run(['export', 'conversations', '--limit', '10', '--json', ...args, '--out', join(folder, file)], { env })
+const read = (file: string) => readFileSync(join(folder, file), 'utf8')
+const rows = (file: string) =>
+  read(file)
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ conversations: 35, tasks: 2 })
+  env = { SUPPORT_WORKSPACE_URL: sandbox.url, SUPPORT_WORKSPACE_TOKEN: sandbox.issueToken() }
+  folder = createFolder()
+})
+
+/** Stops an export at its third page, as an outage would. */
+async function exportTwoPages(...args: string[]): Promise<void> {
+  sandbox.faults.add({ path: /conversations$/, status: 403, after: 2 })
+  expect((await exportTo(...(args as [string]))).code).toBe(70)
+  sandbox.faults.clear()
+}
+
+describe('export', () => {
+  test('leaves out a conversation that is removed meanwhile, and says so', async () => {
+    const [, { id } = { id: '' }] = sandbox.state.conversations
+    sandbox.faults.add({ path: new RegExp(`/conversations/${id}(/|$)`), status: 404, times: Infinity })
+    const { code, stderr, failure } = await exportTo('out.ndjson', '--with', 'messages,notes')
+    expect({ code, total: failure.total }).toEqual({ code: 0, total: 34 })
+    expect(stderr).toContain(`The conversation ${id} was removed during the export.`)
+    expect(stderr.match(/was removed/g)).toHaveLength(1)
+    expect(rows('out.ndjson').map((row) => row.id)).toEqual(
+      sandbox.state.conversations.map((each) => each.id).filter((each) => each !== id),
+    )
+  })
+
+  test.each(['messages', 'notes'])(
+    'ends if only the %s of a conversation are not found, and goes on later',
+    async (part) => {
+      const [, { id } = { id: '' }] = sandbox.state.conversations
+      sandbox.faults.add({ path: `/api/oauth/v1/conversations/${id}/${part}`, status: 404 })
+      expect((await exportTo('out.ndjson', '--with', 'messages,notes')).code).toBe(3)
+      expect((await exportTo('out.ndjson', '--with', 'messages,notes')).code).toBe(0)
+      expect(rows('out.ndjson')).toHaveLength(35)
+    },
+  )
+
+  test('notes a field that no item has, and none from the prototype', async () => {
+    const { stderr } = await exportTo('out.ndjson', '--fields', 'id,statuss,toString,user.email')
+    expect(stderr.match(/has the field \w+/g)).toEqual(['has the field statuss', 'has the field toString'])
+    expect(rows('out.ndjson')[0]).toEqual({ id: expect.any(String), user: undefined, 'user.email': expect.any(String) })
+  })
+
+  test.each<[string, string, (path: string) => void]>([
+    ['is gone', 'has lost its file', (path) => rmSync(path)],
+    ['was cut', 'has 100 bytes, and had', (path) => truncateSync(path, 100)],
+    ['has a new line', 'bytes, and had', (path) => appendFileSync(path, '{"id":"mine"}\n')],
+    ['was changed', 'is not the file of its checkpoint', (path) => writeFileSync(path, '[', { flag: 'r+' })],
+  ])('is not complete if its file %s', async (_, message, damage) => {
+    await exportTo('out.ndjson')
+    damage(join(folder, 'out.ndjson'))
+    const before = existsSync(join(folder, 'out.ndjson')) ? read('out.ndjson') : undefined
+    const { code, failure } = await exportTo('out.ndjson')
+    expect([code, failure.message]).toEqual([70, expect.stringContaining(message)])
+    expect(existsSync(join(folder, 'out.ndjson')) ? read('out.ndjson') : undefined).toBe(before)
+  })
+
+  test('writes a conversation a line, with its messages and notes, for its user alone', async () => {
+    const { code, failure } = await exportTo('out.ndjson', '--with', 'messages,notes')
+    expect({ code, total: failure.total }).toEqual({ code: 0, total: 35 })
+    expect(rows('out.ndjson')).toEqual(
+      sandbox.state.conversations.map((conversation) => ({
+        ...conversation,
+        messages: sandbox.state.messages(conversation.id),
+        notes: sandbox.state.notes(conversation.id),
+      })),
+    )
+    for (const file of readdirSync(folder))
+      expect([file, lstatSync(join(folder, file)).mode & 0o777]).toEqual([file, 0o600])
+    expect(readdirSync(folder).sort()).toEqual(['out.ndjson', 'out.ndjson.checkpoint'])
+    sandbox.clearRequests()
+    expect((await exportTo('out.ndjson', '--with', 'messages,notes')).failure.note).toContain('is complete')
+    expect(sandbox.requests.map(({ path }) => path)).toEqual(['/api/oauth/v1/me'])
+  })
+
+  test('writes one CSV file for each kind, whose rows name their conversation', async () => {
+    expect((await exportTo('out.csv', '--with', 'messages')).code).toBe(0)
+    const conversations: Record<string, string>[] = parse(read('out.csv'), { columns: true })
+    const messages: Record<string, string>[] = parse(read('out.messages.csv'), { columns: true })
+    expect(conversations.map(({ id, 'user.email': email }) => [id, email])).toEqual(
+      sandbox.state.conversations.map(({ id, user }) => [id, user.email]),
+    )
+    expect(messages.map(({ id, conversation_id: conversation }) => [id, conversation])).toEqual(
+      sandbox.state.conversations.flatMap((each) => sandbox.state.messages(each.id).map(({ id }) => [id, each.id])),
+    )
+  })
+
+  test('outlasts an outage that ends another command', async () => {
+    jitter(0)
+    const outage = () => sandbox.faults.add({ path: /tasks$/, status: 503, times: 8 })
+    outage()
+    expect((await run(['list', 'tasks'], { env })).code).toBe(75)
+    sandbox.faults.clear()
+    outage()
+    expect((await run(['export', 'tasks'], { env })).lines).toEqual(sandbox.state.tasks)
+  })
+
+  test('without --out writes to stdout', async () => {
+    const { lines, stderr } = await run(['export', 'tasks'], { env })
+    expect(lines).toEqual(sandbox.state.tasks)
+    expect(stderr).toBe('')
+  })
+
+  test.each([
+    ['out.ndjson'],
+    ['out.ndjson', '--with', 'messages', '--fields', 'id,status'],
+    ['out.csv', '--with', 'notes,messages'],
+    ['out.csv', '--raw'],
+  ])('goes on after a page that failed and a line that was torn: %s %s %s', async (file, ...args) => {
+    await exportTo(`whole-${file}`, ...args)
+    await exportTwoPages(file, ...args)
+    const names = readdirSync(folder).filter((name) => name.startsWith('out') && !name.endsWith('.checkpoint'))
+    for (const name of names) appendFileSync(join(folder, name), '{"id":"torn, "')
+    sandbox.clearRequests()
+    expect((await exportTo(file, ...args)).code).toBe(0)
+    for (const name of names) expect(read(name)).toBe(read(`whole-${name}`))
+    expect(sandbox.requests.filter(({ path }) => path.endsWith('/conversations'))).toHaveLength(2)
+  })
+
+  test('starts from the beginning if it was killed before the first page', async () => {
+    const file = join(folder, 'out.csv')
+    writeFileSync(file, '', { mode: 0o600 })
+    expect((await exportTo('out.csv')).code).toBe(0)
+    expect(parse(read('out.csv'), { columns: true })).toHaveLength(35)
+  })
+
+  test('exports nothing twice if conversations arrive and move meanwhile', async () => {
+    await exportTwoPages('out.ndjson')
+    const [first] = sandbox.state.conversations
+    sandbox.receiveMessage(first?.id ?? '', 'A new message.')
+    await exportTo('out.ndjson')
+    const ids = rows('out.ndjson').map(({ id }) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(ids.sort()).toEqual(sandbox.state.conversations.map(({ id }) => id).sort())
+  })
+
+  test.each([[null], [1], [{ name: 'Ada' }]])('fails if the service sends %j, which has no id', async (item) => {
+    sandbox.faults.add({ path: /conversations$/, status: 200, body: { data: [item], page_metadata: { after: null } } })
+    const { code, failure } = await exportTo('out.ndjson')
+    expect({ code, message: failure.message }).toEqual({ code: 70, message: 'The service sent an item without an id.' })
+  })
+
+  describe('whose cursor is refused', () => {
+    const refuse = () => sandbox.faults.add({ path: /conversations$/, status: 400, body: { error: 'invalid_request' } })
+
+    test.each(['out.ndjson', 'out.csv'])('reads the list again and skips what is in %s', async (file) => {
+      const withMessages = ['--with', 'messages']
+      // Line separators of Unicode, which JSON does not escape.
+      sandbox.receiveMessage(sandbox.state.conversations[3]?.id ?? '', 'One\u2028line\u2029.')
+      await exportTo(`whole-${file}`, ...withMessages)
+      await exportTwoPages(file, ...withMessages)
+      refuse()
+      const { code, stderr } = await exportTo(file, ...withMessages)
+      expect(code).toBe(0)
+      expect(stderr).toContain('no longer accepts the cursor')
+      expect(read(file)).toBe(read(`whole-${file}`))
+    })
+
+    test('leaves the file alone if the list has changed', async () => {
+      await exportTwoPages('out.ndjson')
+      const before = read('out.ndjson')
+      refuse()
+      sandbox.faults.add({ path: /conversations$/, status: 200, body: { data: [{ id: 'another' }] } })
+      const { code, failure } = await exportTo('out.ndjson')
+      expect({ code, message: failure.message }).toMatchObject({
+        code: 70,
+        message: expect.stringContaining('no longer begins'),
+      })
+      expect(read('out.ndjson')).toBe(before)
+    })
+  })
+
+  test.each<[string, () => void, number]>([
+    ['has no checkpoint', () => rmSync(join(folder, 'out.ndjson.checkpoint')), 2],
+    ['is shorter than its checkpoint', () => truncateSync(join(folder, 'out.ndjson'), 100), 70],
+    ['was changed', () => writeFileSync(join(folder, 'out.ndjson'), 'x'.repeat(100_000)), 70],
+    ['is gone', () => rmSync(join(folder, 'out.ndjson')), 70],
+    [
+      'has a checkpoint with wrong values',
+      () => {
+        const path = join(folder, 'out.ndjson.checkpoint')
+        writeFileSync(path, readFileSync(path, 'utf8').replace(/"bytes":\d+/, '"bytes":-5'))
+      },
+      70,
+    ],
+    ['has a damaged checkpoint', () => writeFileSync(join(folder, 'out.ndjson.checkpoint'), '{'), 70],
+    [
+      'has the checkpoint of another file',
+      () => copyFileSync(join(folder, 'other.ndjson.checkpoint'), join(folder, 'out.ndjson.checkpoint')),
+      70,
+    ],
+  ])('refuses a file that %s, and changes nothing', async (_, damage, exit) => {
+    await exportTwoPages('out.ndjson')
+    await exportTwoPages('other.ndjson', '--fields', 'id')
+    damage()
+    const before = existsSync(join(folder, 'out.ndjson')) ? read('out.ndjson') : undefined
+    expect((await exportTo('out.ndjson')).code).toBe(exit)
+    expect(existsSync(join(folder, 'out.ndjson')) ? read('out.ndjson') : undefined).toBe(before)
+  })
+
+  test.each<[string, string, (path: string) => void]>([
+    ['a link', 'out.ndjson exists, and has no checkpoint.', (path) => symlinkSync(`${path}.mine`, path)],
+    ['a folder', 'out.ndjson exists, and has no checkpoint.', (path) => mkdirSync(path)],
+    [
+      'readable by others',
+      'out.ndjson exists, and has no checkpoint.',
+      (path) => writeFileSync(path, '', { mode: 0o644 }),
+    ],
+    ['beside a folder', 'out.ndjson.checkpoint cannot be opened (EISDIR).', (path) => mkdirSync(`${path}.checkpoint`)],
+    ['beside one', '.checkpoint.new cannot be opened (ERR_FS_EISDIR).', (path) => mkdirSync(`${path}.checkpoint.new`)],
+  ])('--out that is %s is a mistake', async (_, message, prepare) => {
+    prepare(join(folder, 'out.ndjson'))
+    const { code, failure } = await exportTo('out.ndjson')
+    expect([code, failure.message]).toEqual([2, expect.stringContaining(message)])
+  })
+
+  test('refuses to go on with the data of another organization', async () => {
+    await exportTwoPages('out.ndjson')
+    env.SUPPORT_WORKSPACE_TOKEN = sandbox.issueToken({ organization: sandbox.state.organizations[1]?.id ?? '' })
+    expect((await exportTo('out.ndjson')).failure.message).toContain('of another organization')
+  })
+
+  test.each([
+    [['messages'], 'Export conversations --with messages.'],
+    [['contacts', '--with', 'messages'], 'contacts have no messages to export.'],
+    [['conversations', '--with', 'tasks'], 'conversations have no tasks to export.'],
+    [['conversations', '--with', 'notes', '--format', 'csv'], 'Pass --out.'],
+    [['conversations', '--with', ''], 'Name at least one.'],
+    [['conversations', '--fields', 'status'], '--fields lacks id.'],
+    [['tasks', '--format', 'csv'], 'Name them with --fields.'],
+    [['everything'], 'There is no operation "everything.list".'],
+  ])('%j is a mistake', async (args, message) => {
+    const { code, stderr } = await run(['export', ...args], { env })
+    expect(code).toBe(2)
+    expect(stderr).toContain(message)
+    expect(sandbox.requests).toEqual([])
+  })
+})
+
+describe('replaceFile', () => {
+  test('does not write through a link that somebody has put there', async () => {
+    writeFileSync(join(folder, 'precious'), 'mine')
+    symlinkSync('precious', join(folder, 'file.new'))
+    await replaceFile(join(folder, 'file'), 'text', process.platform)
+    expect([read('precious'), read('file')]).toEqual(['mine', 'text'])
+    expect(readdirSync(folder).sort()).toEqual(['file', 'precious'])
+  })
+
+  test('gives up after a second', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const move = vi.fn(held(Infinity, 'EPERM'))
+    const ended = replaceFile(join(folder, 'file'), 'text', 'win32', move).catch(({ code }) => code)
+    while (move.mock.calls.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(await ended).toBe('EPERM')
+  })
+
+  const held = (times: number, code: string) => {
+    let calls = 0
+    return async () => {
+      calls += 1
+      if (calls <= times) throw Object.assign(new Error(code), { code })
+    }
+  }
+
+  test.each([
+    ['win32', 'EPERM', 2, undefined],
+    ['win32', 'EBUSY', 1, undefined],
+    ['win32', 'EACCES', 1, 'EACCES'],
+    ['linux', 'EPERM', 1, 'EPERM'],
+  ])('on %s, %s that ends after %i attempts is %s', async (platform, code, times, expected) => {
+    const ended = replaceFile(join(folder, 'file'), 'text', platform, held(times, code))
+    expect(
+      await ended.then(
+        () => undefined,
+        (thrown) => thrown.code,
+      ),
+    ).toBe(expected)
+  })
+})

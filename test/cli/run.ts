@@ -1,0 +1,117 @@
+import { PassThrough, Writable } from 'node:stream'
+import { interrupted } from '../../src/cli/errors.ts'
+import { runCommand } from '../../src/cli/main.ts'
+import type { Io } from '../../src/cli/terminal.ts'
+
+/** What a test gives a command. By default there is no terminal, and stdin is empty. */
+export interface Given {
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** What is read from stdin, which then ends. A stream is passed as it is. */
+  readonly stdin?: string | PassThrough
+  /** Which streams are terminals. */
+  readonly terminals?: readonly ('stdin' | 'stdout' | 'stderr')[]
+  /** Whether the disk that stdout leads to is full. */
+  readonly isFull?: boolean
+  readonly platform?: string
+  readonly openBrowser?: (address: string) => unknown
+  readonly loginTimeout?: number
+}
+
+/** A command that runs in this process. */
+export interface Running {
+  /** `screen` has both in the order in which they were written. */
+  readonly output: { stdout: string; stderr: string; screen: string }
+  /** Resolves when a stream has this text, and rejects if the command ends without it. */
+  printed(text: string, stream?: 'stdout' | 'stderr'): Promise<void>
+  interrupt(): void
+  readonly ended: Promise<Ran>
+}
+
+/** What a command has printed, and its exit code. */
+export class Ran {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+
+  constructor(code: number, { stdout, stderr }: { stdout: string; stderr: string }) {
+    this.code = code
+    this.stdout = stdout
+    this.stderr = stderr
+  }
+
+  /** The lines of stdout, parsed. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test knows what it has asked for
+  get lines(): any[] {
+    return linesOf(this.stdout).map((line) => JSON.parse(line))
+  }
+
+  /** The last line of stderr, parsed. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test knows what it has asked for
+  get failure(): any {
+    return JSON.parse(linesOf(this.stderr).at(-1) ?? 'null')
+  }
+}
+
+const linesOf = (text: string) => text.split('\n').filter((line) => line !== '')
+
+/** Starts a command in this process. */
+export function start(args: readonly string[], given: Given = {}): Running {
+  const interrupt = new AbortController()
+  const output = { stdout: '', stderr: '', screen: '' }
+  let wake = () => {}
+  const write = (name: 'stdout' | 'stderr') => {
+    const stream = new PassThrough({ encoding: 'utf8' })
+    stream.on('data', (text: string) => {
+      output[name] += text
+      output.screen += text
+      wake()
+    })
+    return Object.assign(stream, { isTTY: given.terminals?.includes(name) === true })
+  }
+  const stdin = given.stdin instanceof PassThrough ? given.stdin : new PassThrough()
+  if (stdin !== given.stdin) stdin.end(given.stdin)
+  const stop = () => interrupt.abort(interrupted())
+  const io: Io = {
+    args,
+    env: given.env ?? {},
+    stdin: Object.assign(stdin, { isTTY: given.terminals?.includes('stdin') === true }),
+    stdout: given.isFull ? fullDisk() : write('stdout'),
+    stderr: write('stderr'),
+    platform: given.platform ?? process.platform,
+    signal: interrupt.signal,
+    interrupt: stop,
+    openBrowser: async (address) => given.openBrowser?.(address),
+    ...(given.loginTimeout !== undefined && { loginTimeout: given.loginTimeout }),
+  }
+  let hasEnded = false
+  const ended = runCommand(io).then(async (code): Promise<Ran> => {
+    // What was written last is not read yet.
+    await new Promise((resolve) => setImmediate(resolve))
+    hasEnded = true
+    wake()
+    return new Ran(code, output)
+  })
+  return {
+    output,
+    ended,
+    interrupt: stop,
+    async printed(text, stream = 'stdout') {
+      while (!output[stream].includes(text)) {
+        if (hasEnded) throw new Error(`It ended without ${JSON.stringify(text)}: ${output.stdout}${output.stderr}`)
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+    },
+  }
+}
+
+function fullDisk(): Writable {
+  const error = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+  return new Writable({ autoDestroy: false, write: (_chunk, _encoding, done) => done(error) }).on('error', () => {})
+}
+
+/** Runs a command in this process until it ends. */
+export function run(args: readonly string[], given?: Given): Promise<Ran> {
+  return start(args, given).ended
+}

@@ -1,0 +1,24 @@
+import { rm } from 'node:fs/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { exampleOf } from '../../scripts/site/methods.ts'
+import { operations } from '../../src/client/resources/operations.ts'
+import { commentExamples, writeExamples } from './comment-examples.ts'
+import { root } from './page.ts'
+import { problemsIn } from './problems.ts'
+import { examplesFolder } from './write-page.ts'
+
+test('every example of the docs comments and the reference compiles in strict mode', async () => {
+  const reference = operations.map((operation) => ({
+    title: operation.id,
+    path: `reference/${operation.id}.ts`,
+    code: exampleOf(operation),
+  }))
+  const examples = [...commentExamples(), ...reference]
+  expect(examples.length).toBeGreaterThan(40)
+  const folder = `${examplesFolder}/compile`
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  await writeExamples(folder, examples)
+  const files = examples.map(({ path }) => `${folder}/${path}`)
+  const globals = `${root}test/docs/comment-globals.d.ts`
+  expect(problemsIn([...files, globals], folder)).toEqual([])
+}, 180_000)

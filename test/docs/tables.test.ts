@@ -1,0 +1,83 @@
+// Tables and quotations of the pages, compared with the code.
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { checkClientOptions, settingsOf } from '../../src/core/settings.ts'
+import { readPage, root } from './page.ts'
+import { programs } from './programs/index.ts'
+
+const read = (path: string) => readFileSync(root + path, 'utf8')
+
+/** Returns the names in the first column of the table whose first heading is given. */
+function firstColumn(path: string, heading: string): string[] {
+  const table = new RegExp(`^\\| \`?${heading}\`? \\| .+\\n\\| ---.+\\n((?:\\|.+\\n)+)`, 'm')
+  const [, rows = ''] = table.exec(read(path)) ?? []
+  return rows
+    .split('\n')
+    .flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name))
+}
+
+test('client-options.md lists every option of a client, with its default', () => {
+  const [, table = ''] = /const clientChecks = \{(.+?)\n\} satisfies/s.exec(read('src/core/settings.ts')) ?? []
+  const names = [...table.matchAll(/^ {2}(\w+): /gm)].map(([, name]) => name)
+  expect(names.length).toBeGreaterThan(10)
+  expect(firstColumn('docs/client-options.md', 'Option').sort()).toEqual(names.sort())
+  const defaults = Object.entries(
+    settingsOf(checkClientOptions({ baseUrl: 'http://localhost', accessToken: 'swot_x' })),
+  )
+  const given = defaults.filter(([name, value]) => typeof value === 'number' || name === 'validation')
+  expect(given).toHaveLength(6)
+  for (const [name, value] of given) {
+    const written = typeof value === 'number' ? value.toLocaleString('en') : `\`${value}\``
+    expect(read('docs/client-options.md')).toMatch(new RegExp(`^\\| \`${name}\` \\| .+ \\| ${written} \\|$`, 'm'))
+  }
+})
+
+test('error-classes.md has every error class', async () => {
+  const entries = [
+    await import('support-workspace-sdk'),
+    await import('support-workspace-sdk/oauth'),
+    await import('support-workspace-sdk/journal'),
+  ]
+  const names = entries.flatMap((entry) => Object.keys(entry)).filter((name) => /^[A-Z].*Error$/.test(name))
+  expect(names.length).toBeGreaterThan(20)
+  expect(names.filter((name) => !read('docs/error-classes.md').includes(`\`${name}\``))).toEqual([])
+})
+
+test.each([
+  ['LoginError', 'errors/login-error.ts'],
+  ['UnexpectedResponseError', 'errors/request-error.ts'],
+  ['ConnectionStoreError', 'connections/connection-store-error.ts'],
+])('error-classes.md has every reason of %s', (name, file) => {
+  const type = new RegExp(`export type ${name.replace('Error', '(?:Error)?')}Reason =([^;]*?)\\n\\n`)
+  const [, union = ''] = type.exec(read(`src/${file}`)) ?? []
+  const reasons = [...union.matchAll(/'([^']+)'/g)].map(([, reason]) => reason)
+  expect(reasons.length).toBeGreaterThan(4)
+  expect(firstColumn('docs/error-classes.md', name).sort()).toEqual(reasons.sort())
+})
+
+test('concepts.md quotes the compiler', () => {
+  const [firstLine = ''] = read('test/types/app-client-error.txt').split('\n')
+  const sentence = firstLine.replace(/^.*?: error TS\d+: /, '')
+  expect(sentence).toContain('This call needs an actor=self token')
+  expect(read('docs/concepts.md')).toContain(sentence)
+})
+
+test('the pages have one text for their settings, and one for those of a login', () => {
+  const texts = Object.keys(programs).flatMap((path) => {
+    const { files } = readPage(path)
+    return [...files].flatMap(([name, code]) =>
+      /(^|\/)settings\.m?ts$/.test(name) ? code.replace(/.*\n/, '').trimEnd() : [],
+    )
+  })
+  expect(texts.length).toBeGreaterThan(15)
+  expect(new Set(texts).size).toBe(2)
+})
+
+test('every page with a program is run by a test', () => {
+  const pages = [
+    'README.md',
+    'AGENTS.md',
+    ...new Set([...read('docs/README.md').matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, name]) => `docs/${name}`)),
+  ]
+  expect(pages.filter((path) => readPage(path).files.size > 0).sort()).toEqual(Object.keys(programs).sort())
+})

@@ -1,0 +1,160 @@
+import { InvalidArgumentError, SupportWorkspace } from 'support-workspace-sdk'
+import { WriteJournal } from 'support-workspace-sdk/journal'
+import { ConnectionStore, type KeyValueStorage } from 'support-workspace-sdk/oauth'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { calls } from '../../client/operations/calls.ts'
+import { operations } from '../../src/client/resources/operations.ts'
+import { json, makeClient, page, refusal, rejection, scripted } from '../helpers/client.ts'
+import { thrower } from '../helpers/failing-callbacks.ts'
+
+/** Returns the line before the frames, and the first frame that belongs to no file of this package or of the engine. */
+function startOf(error: unknown): { readonly title: string; readonly index: number; readonly file: string } {
+  const { stack = '' } = error as Error
+  const [title = '', ...all] = stack.split(/\n(?= {4}at )/)
+  const frames = all.filter((frame) => !/node:internal|<anonymous>|Promise\.all/.test(frame))
+  const index = frames.findIndex((frame) => !frame.includes('/src/'))
+  return { title, index, file: /([\w.-]+):\d+:\d+\)?$/.exec(frames[index] ?? '')?.[1] ?? '' }
+}
+
+const ids = { conversation: 'c', message: 'm', contact: 'k', member: 'u', task: 't', segment: 's' }
+const refused = makeClient({ fetch: scripted(refusal(403, 'forbidden')) })
+const repeated = makeClient({ fetch: scripted(json(page([{ id: 'c' }], 'same'))) })
+const unnamed = { baseUrl: 'https://api.test', accessToken: 't', fetch: scripted(json({ data: {} })) }
+
+const loop = async (list: AsyncIterable<unknown>) => {
+  for await (const _ of list);
+}
+const nested = async () => {
+  const inner = async () => await refused.me()
+  return await inner()
+}
+
+const broken = {
+  get: thrower(new Error('down')),
+  compareAndSet: () => false,
+  list: thrower(new Error('down')),
+} as unknown as KeyValueStorage
+const journal = new WriteJournal({ workspace: refused, storage: broken })
+const reply = (client: SupportWorkspace) => client.contacts.create({ email: 'ada@example.com' })
+const store = new ConnectionStore({
+  baseUrl: 'https://api.test',
+  storage: broken,
+  client: { fetch: scripted(refusal(403, 'forbidden')) },
+})
+const key = 'app.a.o'
+const verifyRefused = async () => {
+  const me = { application: { id: 'a' }, organization: { id: 'o' }, actor: 'app' }
+  const saved = new ConnectionStore({
+    baseUrl: 'https://api.test',
+    client: { fetch: scripted(json(me), refusal(403, 'no')) },
+  })
+  await saved.save('swot_token')
+  await saved.verify(key)
+}
+
+describe('the stack of an error leads to the line of the caller, after a few frames of this package', () => {
+  test.each(operations.map(({ id }) => id))('%s, refused by the service', async (id) => {
+    const { run, body } = calls[id]
+    const error = await rejection(run(refused, ids, body as never))
+    const title = `PermissionDeniedError: ${(error as Error).message}`
+    expect(startOf(error)).toMatchObject({ title, file: 'client.ts' })
+  })
+
+  test.each<[shape: string, frames: number, call: () => unknown]>([
+    ['an invalid id', 1, async () => await refused.messages.create(undefined as never, { body_html: '' })],
+    ['an invalid body, checked by a schema', 1, async () => await refused.messages.create('x', {} as never)],
+    ['an invalid option', 1, async () => await refused.me({ timeout: -1 })],
+    ['an invalid argument of a list', 1, async () => await refused.contacts.list({ limit: 0 })],
+    ['a page of a list', 1, async () => await refused.contacts.list()],
+    ['a loop over a list', 2, () => loop(refused.contacts.list())],
+    ['a loop over pages', 1, () => loop(refused.contacts.list().pages())],
+    ['toArray', 3, async () => await refused.contacts.list().toArray()],
+    ['an invalid option of toArray', 1, async () => await refused.contacts.list().toArray({ maxItems: '5' as never })],
+    ['a cursor that repeats', 3, async () => await repeated.contacts.list().toArray()],
+    ['a custom operation', 1, async () => await refused.call({ id: 'tags.list', method: 'GET', path: '/tags' })],
+    ['request', 1, async () => await refused.request('GET', '/tags')],
+    ['connect', 1, async () => await SupportWorkspace.connect(unnamed)],
+    ['withResponse', 1, async () => await refused.me().withResponse()],
+    ['await in a function that is awaited', 1, nested],
+    ['then', 1, async () => await refused.me().then((me) => me)],
+    ['finally', 1, async () => await refused.me().finally(() => {})],
+    ['Promise.race', 1, async () => await Promise.race([refused.me()])],
+    ['Promise.all', 1, async () => await Promise.all([refused.me()])],
+    ['journal.once, whose key is invalid', 2, async () => await journal.once('', reply)],
+    ['journal.once, whose `/me` is refused', 3, async () => await journal.once('key', reply)],
+    ['journal.once, whose function sends nothing', 1, async () => await journal.once('key', async () => {})],
+    ['a call in the function of journal.once', 1, async () => await journal.once('key', async (c) => await c.me())],
+    ['journal.get', 1, async () => await journal.get('key')],
+    ['journal.list', 1, async () => await journal.list()],
+    ['journal.resolve', 1, async () => await journal.resolve('key', 'absent')],
+    ['journal.forget', 1, async () => await journal.forget(3_600_000)],
+    ['store.save, whose `/me` is refused', 1, async () => await store.save('swot_token')],
+    ['store.get', 1, async () => await store.get(key)],
+    ['store.workspace', 1, async () => await store.workspace(key)],
+    ['store.setMetadata', 1, async () => await store.setMetadata(key, {})],
+    ['store.remove', 1, async () => await store.remove(key)],
+    ['store.reseal', 1, async () => await store.reseal()],
+    ['store.list', 1, async () => await store.list()],
+    ['a loop over store.list', 1, () => loop(store.list())],
+    ['store.verify, whose `/me` is refused', 1, () => verifyRefused()],
+  ])('%s', async (_, frames, call) => {
+    expect(startOf(await rejection(call() as Promise<unknown>))).toMatchObject({ index: frames, file: 'stack.test.ts' })
+  })
+
+  test('but not of a call that nobody awaits when it fails', async () => {
+    const call = refused.me()
+    call.catch(() => {})
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(startOf(await rejection(call)).index).toBe(-1)
+  })
+})
+
+test('an error that passes through another call stays as it is', async () => {
+  const controller = new AbortController()
+  const hanging = makeClient({ fetch: () => new Promise<never>(() => {}) })
+  const sibling = rejection(hanging.contacts.list({}, { signal: controller.signal }))
+  const first = (await rejection(refused.contacts.get(5 as never))) as Error
+  const { stack, message } = first
+  controller.abort(first)
+  expect(await sibling).toBe(first)
+  expect(await rejection(makeClient({ accessToken: () => Promise.reject(first) }).me())).toBe(first)
+  expect([first.stack, first.message]).toEqual([stack, message])
+})
+
+test('a frozen error of a token provider stays what it is', async () => {
+  const frozen = Object.freeze(new InvalidArgumentError('key', 'no such key.', ''))
+  expect(await rejection(makeClient({ accessToken: () => Promise.reject(frozen) }).me())).toBe(frozen)
+})
+
+test.each([
+  ['returns frames', (_: unknown, frames: unknown) => frames],
+  ['throws', thrower(new RangeError('broken'))],
+])('Error.prepareStackTrace that %s does not replace the error', async (_, prepare) => {
+  const { prepareStackTrace } = Error
+  Error.prepareStackTrace = prepare as never
+  try {
+    const error = await refused.contacts.create({ email: 'ada@example.com' }).catch((thrown: unknown) => thrown)
+    expect((error as { outcome?: string }).outcome).toBe('refused')
+    Error.prepareStackTrace = prepareStackTrace
+    expect((error as Error).stack).toMatch(/\n {4}at /)
+  } finally {
+    Error.prepareStackTrace = prepareStackTrace
+  }
+})
+
+test('without Error.captureStackTrace, an error keeps its original stack', async () => {
+  const { captureStackTrace } = Error
+  Error.captureStackTrace = undefined as never
+  onTestFinished(() => {
+    Error.captureStackTrace = captureStackTrace
+  })
+  const error = await rejection(refused.contacts.create({ email: 'ada@example.com' }))
+  expect(error).toMatchObject({ outcome: 'refused', stack: expect.stringMatching(/\n {4}at /) })
+})
+
+test('errors that are not of this package keep their stack', async () => {
+  const own = new Error('no token')
+  const { stack } = own
+  const workspace = makeClient({ accessToken: () => Promise.reject(own) })
+  expect(((await rejection(workspace.me())) as Error).stack).toBe(stack)
+})

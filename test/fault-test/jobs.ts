@@ -1,0 +1,258 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Checkpoint, isSupportWorkspaceError, SupportWorkspaceError } from 'support-workspace-sdk'
+import { expect } from 'vitest'
+import { faultTest, type SweptJob, type VerdictName } from '../../src/fault-test/index.ts'
+
+/** A job with a planted bug, and the same job mended. */
+export interface PlantedJob {
+  readonly title: string
+  readonly bug: SweptJob
+  readonly mended: SweptJob
+  /** The run that a report names first. */
+  readonly run: string
+  /** What a fault test says about the bug. */
+  readonly verdict: VerdictName
+}
+
+export async function expectFoundAndMended(job: PlantedJob, seed: number): Promise<void> {
+  const { failures } = await faultTest(job.bug, { seed })
+  expect(failures.map(({ id, verdicts }) => [id, verdicts[0]?.name])).toEqual([[job.run, job.verdict]])
+  const report = await faultTest(job.mended, { seed })
+  report.assert()
+}
+
+const body_html = '<p>On it.</p>'
+
+async function firstConversation(workspace: Parameters<SweptJob>[0]['workspace']): Promise<string> {
+  const [first] = (await workspace.conversations.list({ limit: 1 })).data
+  return first?.id ?? ''
+}
+
+/** Ends as `verify`, as the error of a write whose result is unknown does. */
+function toVerify(message: string): SupportWorkspaceError {
+  return new SupportWorkspaceError(message, { hint: 'Look at the conversation.', remedy: 'verify' })
+}
+
+/** A job that saves how far it is before or after each write. */
+function pinWithCheckpoint(when: 'before' | 'after'): SweptJob {
+  return async ({ workspace, state }) => {
+    const { data } = await workspace.conversations.list({ limit: 3 })
+    for (const { id } of data.slice(Number(state.next ?? 0))) {
+      const next = Number(state.next ?? 0) + 1
+      if (when === 'before') state.next = next
+      await workspace.conversations.update(id, { pinned: true })
+      if (when === 'after') state.next = next
+    }
+  }
+}
+
+/** A job that makes several writes at once. */
+function pinAtOnce(onFailure: (error: unknown) => void): SweptJob {
+  return async ({ workspace }) => {
+    const { data } = await workspace.conversations.list({ limit: 3 })
+    const results = await Promise.allSettled(data.map(({ id }) => workspace.conversations.update(id, { pinned: true })))
+    for (const result of results) if (result.status === 'rejected') onFailure(result.reason)
+  }
+}
+
+function retryUpTo(most: number): SweptJob {
+  return async ({ workspace }) => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await workspace.conversations.list({ limit: 1 })
+        return
+      } catch (error) {
+        if (tries === most) throw error
+        await wait(1_000)
+      }
+    }
+  }
+}
+
+/** A job that adds a note, up to three times. */
+function noteRepeatedAfter(mayRepeat: (error: unknown) => boolean): SweptJob {
+  return async ({ workspace, state }) => {
+    const id = await firstConversation(workspace)
+    if (state.begun) throw toVerify('The note may have been added.')
+    state.begun = true
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await workspace.notes.create(id, { body_html })
+        return
+      } catch (error) {
+        if (tries === 3 || !mayRepeat(error)) throw toVerify(String(error))
+      }
+      await wait(1_000)
+    }
+  }
+}
+
+export const plantedJobs: readonly PlantedJob[] = [
+  {
+    title: 'repeats everything after a kill',
+    run: 'killed-after-effect@2',
+    verdict: 'doubled',
+    async bug({ workspace }) {
+      const id = await firstConversation(workspace)
+      await workspace.messages.create(id, { body_html })
+      await workspace.notes.create(id, { body_html })
+    },
+    async mended({ workspace, state }) {
+      const id = await firstConversation(workspace)
+      for (const list of ['messages', 'notes'] as const) {
+        if (state[list] === 'done') continue
+        if (state[list] === 'sending') throw toVerify(`A write to ${list} may have been applied.`)
+        state[list] = 'sending'
+        try {
+          if (list === 'messages') await workspace.messages.create(id, { body_html })
+          else await workspace.notes.create(id, { body_html })
+        } catch (error) {
+          if (isSupportWorkspaceError(error) && error.remedy !== 'verify') delete state[list]
+          throw error
+        }
+        state[list] = 'done'
+      }
+    },
+  },
+  {
+    title: 'saves its checkpoint before the write',
+    run: 'revoked@2',
+    verdict: 'lost',
+    bug: pinWithCheckpoint('before'),
+    mended: pinWithCheckpoint('after'),
+  },
+  {
+    title: 'saves its checkpoint apart from the page',
+    run: 'killed-before-assignment@2',
+    verdict: 'doubled',
+    async bug({ workspace, state }) {
+      const resumeFrom = (state.checkpoint as Checkpoint | undefined) ?? null
+      for await (const page of workspace.conversations.list({ limit: 4 }, { resumeFrom }).pages()) {
+        state.ids = [...((state.ids as string[] | undefined) ?? []), ...page.data.map(({ id }) => id)]
+        state.checkpoint = page.checkpoint
+      }
+    },
+    async mended({ workspace, state }) {
+      const saved = (state.saved ?? {}) as { checkpoint?: Checkpoint; ids?: string[] }
+      let ids = saved.ids ?? []
+      const resumeFrom = saved.checkpoint ?? null
+      for await (const page of workspace.conversations.list({ limit: 4 }, { resumeFrom }).pages()) {
+        ids = [...ids, ...page.data.map(({ id }) => id)]
+        state.saved = { checkpoint: page.checkpoint, ids }
+      }
+    },
+  },
+  {
+    title: 'swallows a 401',
+    run: 'revoked@2',
+    verdict: 'lost',
+    async bug({ workspace }) {
+      const id = await firstConversation(workspace)
+      await workspace.conversations.update(id, { pinned: true }).catch((error: unknown) => {
+        if (!isSupportWorkspaceError(error) || error.remedy !== 'reconnect') throw error
+      })
+    },
+    async mended({ workspace }) {
+      const id = await firstConversation(workspace)
+      await workspace.conversations.update(id, { pinned: true })
+    },
+  },
+  {
+    title: 'repeats a write whose result is unknown',
+    run: 'reset-after-effect@2',
+    verdict: 'doubled',
+    bug: noteRepeatedAfter(() => true),
+    mended: noteRepeatedAfter((error) => isSupportWorkspaceError(error) && error.remedy === 'retry'),
+  },
+  {
+    title: 'drops what fails of several writes at once',
+    run: 'unavailable@2',
+    verdict: 'lost',
+    bug: pinAtOnce(() => {}),
+    mended: pinAtOnce((error) => {
+      throw error
+    }),
+  },
+  {
+    title: 'shares one checkpoint between two loops',
+    run: 'killed-before-assignment@5',
+    verdict: 'doubled',
+    async bug({ workspace, state }) {
+      const lists = [await workspace.conversations.list({ limit: 3 }), await workspace.contacts.list({ limit: 3 })]
+      let { next, ids } = (state.saved ?? { next: 0, ids: [] }) as { next: number; ids: string[] }
+      for (const { data } of lists) {
+        for (const { id } of data.slice(next)) {
+          ids = [...ids, id]
+          next += 1
+          state.saved = { next, ids }
+        }
+        next = 0
+      }
+    },
+    async mended({ workspace, state }) {
+      const lists = [await workspace.conversations.list({ limit: 3 }), await workspace.contacts.list({ limit: 3 })]
+      const saved = (state.saved ?? { next: [0, 0], ids: [] }) as { next: number[]; ids: string[] }
+      for (const [index, { data }] of lists.entries()) {
+        for (const { id } of data.slice(saved.next[index])) {
+          saved.ids.push(id)
+          saved.next[index] = (saved.next[index] ?? 0) + 1
+          state.saved = saved
+        }
+      }
+    },
+  },
+  {
+    title: 'retries without a limit',
+    run: 'unavailable-from-here@1',
+    verdict: 'never-ends',
+    bug: retryUpTo(Number.POSITIVE_INFINITY),
+    mended: retryUpTo(3),
+  },
+  {
+    title: 'loses the last page',
+    run: 'unavailable-from-here@3',
+    verdict: 'lost',
+    async bug({ workspace, state }) {
+      let after: string | undefined
+      const ids: string[] = []
+      do {
+        const page = await workspace.conversations
+          .list({ limit: 4, ...(after !== undefined && { after }) })
+          .catch((error) => {
+            if (ids.length < 8) throw error
+          })
+        ids.push(...(page?.data.map(({ id }) => id) ?? []))
+        after = page?.after ?? undefined
+      } while (after !== undefined)
+      state.ids = ids
+    },
+    async mended({ workspace, state }) {
+      const list = await workspace.conversations.list({ limit: 4 }).toArray()
+      state.ids = list.map(({ id }) => id)
+    },
+  },
+  {
+    title: 'sends a reply before its record',
+    run: 'killed-after-effect@2',
+    verdict: 'doubled',
+    async bug({ workspace, state }) {
+      if (state.isSent) return
+      const id = await firstConversation(workspace)
+      await workspace.messages.create(id, { body_html })
+      state.isSent = true
+    },
+    async mended({ workspace, state }) {
+      if (state.isSent === true) return
+      if (state.isSent === false) throw toVerify('The reply may have been sent.')
+      const id = await firstConversation(workspace)
+      state.isSent = false
+      try {
+        await workspace.messages.create(id, { body_html })
+      } catch (error) {
+        if (isSupportWorkspaceError(error) && error.remedy !== 'verify') delete state.isSent
+        throw error
+      }
+      state.isSent = true
+    },
+  },
+]

@@ -1,0 +1,163 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { faultTestProgram } from '../../src/fault-test/index.ts'
+import { addContact, attemptsOf, byStatus, failuresOf, programOf } from './programs.ts'
+
+test('starts a program again by its exit code', async () => {
+  const only = ['unavailable', 'unavailable-from-here', 'revoked', 'reset-after-effect', 'killed-after-effect']
+  expect(await attemptsOf(byStatus, { only: only.map((fault) => `${fault}@1`) })).toEqual({
+    'unavailable@1': '75 (retry), 0 (done)',
+    'unavailable-from-here@1': '75 (retry), 75 (retry), 75 (retry), 0 (done)',
+    'revoked@1': '77 (reconnect), 0 (done)',
+    'reset-after-effect@1': '65 (verify)',
+    'killed-after-effect@1': 'was killed, 0 (done)',
+  })
+})
+
+test('`exits` says what other codes mean, and a crash without a fault is a failure', async () => {
+  const code = `${addContact}; process.exit(status === 201 ? 0 : 3)`
+  const only = ['unavailable@1', 'killed-after-effect@1']
+  const report = await faultTestProgram(programOf(code), { only })
+  expect(failuresOf(report)).toEqual(['killed-after-effect@1 stuck'])
+  expect(String(report)).toContain('The program was killed, then ended with code 3 (a crash), then ended with code 3')
+  expect(failuresOf(await faultTestProgram(programOf(code), { only, exits: { 3: 'verify' } }))).toEqual([])
+})
+
+test('each run has a copy of the folder, whose outputs are compared line by line', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'program-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  await writeFile(join(folder, 'out.txt'), 'first\n')
+  const append = `if (await call('me') !== 200) process.exit(75)
+    fs.appendFileSync(folder + '/out.txt', 'second\\n')
+    console.log('Appended.')
+    if (await call('me') !== 200) process.exit(75)`
+  const folders: string[] = []
+  const report = await faultTestProgram(programOf(append), {
+    folder,
+    outputs: ['out.txt'],
+    only: ['unavailable@1', 'unavailable@2', 'killed-in-file-write@1'],
+    async check(sandbox, outcome) {
+      expect(sandbox.requests[0]?.headers).toMatchObject({ 'user-agent': 'node' })
+      folders.push(outcome.folder)
+      expect(sandbox.state.writes).toEqual([])
+      expect(await readFile(join(outcome.folder, 'out.txt'), 'utf8')).toContain('first\n')
+      if (outcome.attempts.length === 1) expect(outcome.output).toBe('Appended.\n')
+    },
+  })
+  expect(failuresOf(report)).toEqual([
+    'unavailable@2 doubled',
+    'killed-in-file-write@1 lost',
+    'killed-in-file-write@1 extra',
+  ])
+  expect(String(report)).toContain('out.txt has too often second')
+  expect(String(report)).toContain('\n  It printed last:\n    Appended.\n    Appended.\n')
+  expect(new Set(folders).size).toBe(5)
+  expect(await readFile(join(folder, 'out.txt'), 'utf8')).toBe('first\n')
+})
+
+test('a kill ends all processes of a program before it is started again', async () => {
+  const leaveChild = `import { spawn, spawnSync } from 'node:child_process'
+    const file = folder + '/pid'
+    if (fs.existsSync(file)) {
+      const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', fs.readFileSync(file, 'utf8')])
+      if (!/^(Z|$)/.test(String(stdout))) process.exit(70)
+    }
+    const child = spawn('sleep', ['60'])
+    fs.writeFileSync(file, String(child.pid))
+    ${addContact}
+    child.kill()`
+  expect(await attemptsOf(leaveChild, { only: ['killed-before-request@1'] })).toEqual({
+    'killed-before-request@1': 'was killed, 0 (done)',
+  })
+})
+
+test.each([
+  ['appendFileSync', "fs.appendFileSync(file, 'second')"],
+  ['writeFileSync with the flag a', "fs.writeFileSync(file, 'second', { flag: 'a' })"],
+  ['appendFile with a callback', "await new Promise((done) => fs.appendFile(file, 'second', done))"],
+  ['appendFile of promises', "await fs.promises.appendFile(file, 'second')"],
+  ['writeSync of a part of a buffer', "fs.writeSync(fs.openSync(file, 'a'), Buffer.from('a second one'), 2, 6)"],
+  ['writevSync', "fs.writevSync(fs.openSync(file, 'a'), [Buffer.from('sec'), Buffer.from('ond')])"],
+  ['writev of a handle', "await (await fs.promises.open(file, 'a')).writev([Buffer.from('sec'), Buffer.from('ond')])"],
+  ['appendFile to a handle', "await fs.promises.appendFile(await fs.promises.open(file, 'a'), 'second')"],
+  ['a handle at a position', "await (await fs.promises.open(file, 'r+')).write('second', 6)"],
+])('a kill in the middle of %s leaves what was there, and half of the new text', async (_, write) => {
+  const code = `const file = folder + '/text'
+    if (fs.existsSync(file)) { console.log(fs.readFileSync(file, 'utf8').trim()); process.exit() }
+    ${addContact}
+    fs.writeFileSync(file, 'first\\n')
+    ${write}`
+  const { runs } = await faultTestProgram(programOf(code), { only: ['killed-in-file-write@2'] })
+  expect(runs.map(({ output }) => output)).toEqual([['first', 'sec']])
+})
+
+test('`env` adds variables, and never leaves the program with the service of this process', async () => {
+  vi.stubEnv('SUPPORT_WORKSPACE_URL', 'http://127.0.0.1:1')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const print = `${addContact}; console.log(process.env.DEBUG, new URL(url).port !== '1')`
+  const { runs } = await faultTestProgram(programOf(print), { only: ['late-effect@1'], env: () => ({ DEBUG: 'x' }) })
+  expect(runs.map(({ output }) => output.at(-1))).toEqual(['x true'])
+})
+
+test('lines whose order differs are compared', async () => {
+  const code = `${addContact}
+    const lines = ['one', status === 201 ? 'two' : 'WRONG']
+    if (new Date().getUTCDate() % 2 === 0) lines.reverse()
+    fs.writeFileSync(folder + '/out.txt', lines.join('\\n'))`
+  const report = await faultTestProgram(programOf(code), { outputs: ['out.txt'], only: ['unavailable@1'] })
+  expect(report.failures[0]?.verdicts.map(({ subject }) => subject)).toContain('out.txt')
+})
+
+describe('rejects', () => {
+  const sends = programOf(byStatus)
+  test.each<[what: string, command: string[], options: object, message: string]>([
+    ['no command', [], {}, '`command` must be an array of texts'],
+    [
+      'a program that is not there',
+      ['no-such-program'],
+      {},
+      'no-such-program cannot be started: spawn no-such-program',
+    ],
+    [
+      'an unknown option',
+      sends,
+      { output: ['a'] },
+      '`output` is not an option of `faultTestProgram`. Did you mean `outputs`?',
+    ],
+    ['an exit that means nothing', sends, { exits: { 3: 'ok' } }, '`exits[3]` is not supported. Pass one of: "done", '],
+    ['a program that writes nothing', programOf("await call('me')"), {}, 'writes nothing to the service, so nothing'],
+    ['a program that sends nothing', programOf(''), {}, 'The program sends no request to the sandbox. Take `url`'],
+    ['a program that fails', programOf("console.log('Oh'); process.exit(70)"), {}, 'ended with code 70 (fix).\nOh'],
+    ['an output that is not written', sends, { outputs: ['exports.csv'] }, '`exports.csv` has no line to compare'],
+    ...['', '.', '..', '../x.csv', '/etc/passwd', 'a/../../x'].map((name): [string, string[], object, string] => [
+      `the output ${name}`,
+      sends,
+      { outputs: ['a.csv', name] },
+      '`outputs` must be an array of names of files',
+    ]),
+    ['an empty program', [''], {}, '`command` must be an array that begins with a program'],
+    ['an asynchronous `env`', sends, { env: async () => ({}) }, '`env` must be'],
+    ['a folder that is not there', sends, { folder: '/no/such' }, '`folder` must be the path of a folder'],
+    ['a folder that is a file', sends, { folder: 'package.json' }, '`folder` must be the path of a folder'],
+    ['a working directory that is not there', sends, { cwd: '/no/such' }, '`cwd` must be the path of a folder'],
+    ['a request that is not sent', sends, { requests: [9] }, 'unavailable@9 never struck'],
+  ])('%s', async (_, command, options, message) => {
+    await expect(faultTestProgram(command, options)).rejects.toThrow(message)
+  })
+
+  test('Windows, which has no process groups', async () => {
+    vi.spyOn(process, 'platform', 'get').mockReturnValue('win32')
+    await expect(faultTestProgram(sends)).rejects.toThrow(
+      'needs process groups, which Windows does not have. Run it on Linux',
+    )
+    vi.restoreAllMocks()
+  })
+
+  test('a signal ends it, and the program', async () => {
+    const signal = AbortSignal.timeout(300)
+    const hang = programOf(`${addContact}; if (status === 422) process.exit(70); setInterval(() => {}, 1)`)
+    await expect(faultTestProgram(hang, { signal })).rejects.toMatchObject({ name: 'TimeoutError' })
+  })
+})

@@ -1,0 +1,736 @@
+import { readFile } from 'node:fs'
+import { Readable } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
+import { inspect } from 'node:util'
+import { RequestError, SupportWorkspace } from 'support-workspace-sdk'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import {
+  type FaultName,
+  type FaultTestOptions,
+  type FaultTestReport,
+  faultTest,
+  type SweptJob,
+} from '../../src/fault-test/index.ts'
+import type { Sandbox } from '../../src/sandbox/index.ts'
+
+const body_html = '<p>On it.</p>'
+
+/** Lists, and sends one reply. A queue that repeats it sends two. */
+const reply: SweptJob = async ({ workspace }) => {
+  const [newest] = (await workspace.conversations.list({ limit: 1 })).data
+  await workspace.messages.create(newest?.id ?? '', { body_html })
+}
+
+const readMe: SweptJob = async ({ workspace }) => {
+  await workspace.me()
+}
+
+const createContact: SweptJob = ({ workspace }) => workspace.contacts.create({ email: 'ada@example.com' })
+
+const fail = (error: Error) => (): never => {
+  throw error
+}
+
+async function* readOnce(reading: PromiseLike<unknown>) {
+  yield await reading
+}
+
+/** Returns a client of the job's own, which never retries. */
+function clientOf({ url: baseUrl, fetch, issueToken }: Sandbox): SupportWorkspace<'self'> {
+  const accessToken = issueToken({ actor: 'self' })
+  return new SupportWorkspace({ baseUrl, accessToken, actor: 'self', fetch, maxRetries: 0 })
+}
+
+/** Returns a function that throws its argument in a callback. */
+function throwIn(call: (callback: () => void) => unknown): (error: unknown) => void {
+  return (error) =>
+    void call(() => {
+      throw error
+    })
+}
+
+function readThisFile(callback: () => void): void {
+  readFile(import.meta.filename, callback)
+}
+
+/** Returns the failed runs and their verdicts. */
+function failuresOf({ runs }: FaultTestReport): string[] {
+  return runs.flatMap(({ id, verdicts }) => verdicts.map(({ name }) => `${id} ${name}`))
+}
+
+function endsOf({ runs }: FaultTestReport): Record<string, string> {
+  return Object.fromEntries(runs.map(({ id, end }) => [id, end]))
+}
+
+let rememberedCalls = 0
+
+test.each<[why: string, message: string, job: SweptJob, options?: FaultTestOptions]>([
+  ['that sends nothing', 'The job sends no request', async () => {}],
+  ['that fails without a fault', 'not done without a fault: Error: Broken', async () => fail(new Error('Broken'))()],
+  [
+    'that waits for nothing',
+    'not done without a fault: was stopped after waiting for nothing. Settle every promise. Timers that a module kept',
+    () => new Promise(() => {}),
+  ],
+  [
+    'whose own client does not use the sandbox',
+    'Pass `fetch: sandbox.fetch` to your client.',
+    ({ sandbox }) => clientOf({ ...sandbox, fetch: () => Promise.reject(new TypeError('fetch failed')) }).me(),
+  ],
+  [
+    'that `done` does not accept',
+    'not done without a fault: resolved, but was not done',
+    readMe,
+    { done: () => false },
+  ],
+  [
+    'whose check fails without a fault',
+    '`check` failed without a fault: RangeError: No. Fix the job or `check` first.',
+    readMe,
+    { check: fail(new RangeError('No')) },
+  ],
+  [
+    'whose `setup` fails',
+    '`setup` failed in a run without a fault: Error: Closed. Fix `setup`',
+    readMe,
+    { setup: fail(new Error('Closed.')) },
+  ],
+  [
+    'for which `done` returns nothing',
+    '`done` must return a boolean, not u',
+    readMe,
+    { done: () => undefined as never },
+  ],
+  [
+    'that leaves an error unhandled',
+    'leaves an error unhandled without a fault',
+    async ({ workspace }) => {
+      await workspace.me()
+      void Promise.reject(new Error('Nobody cares'))
+    },
+  ],
+  [
+    'that leaves a rejection without a reason unhandled',
+    'leaves an error unhandled without a fault',
+    async ({ workspace }) => {
+      await workspace.me()
+      void Promise.reject()
+    },
+  ],
+  [
+    'that remembers an earlier run',
+    'differ. Requests: 1 in the first, 2 in the second. The second run is a day later, and then a minute.',
+    async ({ workspace }) => {
+      rememberedCalls += 1
+      if (rememberedCalls > 1) await workspace.me()
+      await workspace.me()
+    },
+  ],
+  [
+    'that writes in another minute',
+    'differ. contacts.create /api/oauth/v1/contacts: 0 in the first, 1 in the second.',
+    (world) => (new Date().getMinutes() === 0 ? readMe(world) : createContact(world)),
+  ],
+])('a job is refused %s', async (_, message, job, options) => {
+  await expect(faultTest(job, options)).rejects.toThrow(message)
+})
+const noAssignments = 'killed-before-assignment@1 never struck: the job made 0 assignments.'
+
+test.each<[what: string, options: object, message: string]>([
+  ['an unknown option', { fault: [] }, '`fault` is not an option of `faultTest`. Did you mean `faults`?'],
+  ['an unknown fault', { faults: ['503'] }, 'There is no fault "503". Use one of: unavailable, '],
+  ['the id of no run', { only: ['unavailable@x'] }, '`only[0]` must be an integer of at least 1'],
+  ['an id with two requests', { only: ['unavailable@1@2'] }, '"unavailable@1@2" is not the id of a run.'],
+  ['faults out of order', { only: ['unavailable@2+unavailable@1'] }, '"unavailable@2+unavailable@1" is not the id'],
+  ['two faults at one request', { only: ['unavailable@1+refused@1'] }, '"unavailable@1+refused@1" is not the id'],
+  ['a run beyond the requests', { only: ['revoked@9'] }, 'revoked@9 never struck: the job made 1 request.'],
+  ['a run beyond the assignments', { only: ['revoked@1+killed-before-assignment@1'] }, noAssignments],
+  ['a request that the job does not send', { requests: [1, 7] }, 'unavailable@7 never struck: the job made 1 request.'],
+  ['a request beyond the last', { faults: ['killed-before-request'], requests: [7] }, 'killed-before-request@7 never'],
+  ['a request before the first', { requests: [0] }, '`requests[0]` must be an integer of at least 1'],
+  ['a change of what is not there', { only: ['item-removed@1'] }, 'item-removed@1 never struck: no request that it'],
+  ['faults that cannot strike', { faults: ['killed-before-assignment'] }, noAssignments],
+  ['one of several faults that cannot', { faults: ['unavailable', 'killed-before-assignment'] }, noAssignments],
+  ['a hole in `faults`', { faults: new Array(1) }, '`faults[0]` must be a non-empty string, not undefined.'],
+  ['a hole in `requests`', { requests: new Array(1) }, '`requests[0]` must be an integer of at least 1, not undef'],
+  ['a hole in `only`', { only: new Array(1) }, '`only[0]` must be a non-empty string, not undefined.'],
+  ['a fault without words', { faults: [Object.create(null)] }, '`faults[0]` must be a non-empty string, not an o'],
+  ['a run without words', { only: [Object.create(null)] }, '`only[0]` must be a non-empty string, not an object.'],
+  ['no faults', { faults: [] }, '`faults` is empty, so nothing is tested.'],
+  ['no requests', { requests: [] }, '`requests` is empty, so nothing is tested.'],
+  ['no runs', { only: [] }, '`only` is empty, so nothing is tested.'],
+  ['a list that is none', { faults: 'revoked' }, '`faults` must be an array, not a string.'],
+  ['an unknown depth', { depth: 3 }, '`depth` must be the number 1 or 2, not 3.'],
+  ['a negative budget', { budget: -1 }, '`budget` must be an integer of at least 0, not -1. Leave it out for 100.'],
+  ['a negative seed', { seed: -1 }, '`seed` must be an integer of at least 0, not -1. Leave it out for 1.'],
+  ['data that cannot be', { sandbox: { conversations: -1 } }, '`conversations`'],
+  ['a check that is no function', { check: true }, '`check` must be a function'],
+  ['a limiter that outlives a run', { client: { rateLimiter: {} } }, '`client` has `rateLimiter`, which each run gets'],
+  ['its own clock', { sandbox: { now: Date.now } }, '`sandbox` has `now`, which each run gets from the fault test.'],
+  ['client options that are none', { client: 5 }, '`client` must be an object, not a number.'],
+  ['a signal that is none', { signal: new AbortController() }, '`signal` must be an AbortSignal'],
+])('rejects %s', async (_, options, message) => {
+  await expect(faultTest(readMe, options)).rejects.toThrow(message)
+})
+
+test('rejects a job that is no function', async () => {
+  await expect(faultTest({} as SweptJob)).rejects.toThrow('`job` must be a function, not an object.')
+})
+
+const jobWith =
+  (requests: number, assignments: number): SweptJob =>
+  async ({ workspace, state }) => {
+    for (let count = 0; count < requests; count += 1) await workspace.me()
+    for (let count = 0; count < assignments; count += 1) state[count] = true
+  }
+
+test.each<[FaultName[]]>([
+  [['unavailable', 'killed-before-assignment']],
+  [['killed-before-assignment', 'unavailable']],
+])('with the faults %j, each number of `requests` needs that request', async (faults) => {
+  const { runs } = await faultTest(jobWith(2, 1), { faults, requests: [2] })
+  expect(runs.map(({ id }) => id)).toEqual(['unavailable@2', 'killed-before-assignment@1'])
+  // An assignment does not stand in for it.
+  const sweeping = faultTest(jobWith(1, 2), { faults, requests: [2] })
+  await expect(sweeping).rejects.toThrow('unavailable@2 never struck: the job made 1 request.')
+})
+
+test.each(['setup', 'done'] as const)('an error of `%s` names the run that it ends', async (name) => {
+  let calls = 0
+  const error = new Error('Closed')
+  const failLate = (): never => {
+    if (++calls > 2) throw error
+    return true as never
+  }
+  await expect(faultTest(readMe, { only: ['rate-limited@1'], [name]: failLate })).rejects.toMatchObject({
+    message: `\`${name}\` failed in the run rate-limited@1: Error: Closed. Fix \`${name}\`, which must not throw in any run.`,
+    cause: error,
+  })
+})
+
+test('the data is less than two days old in every run, and none of it lies in the future', async () => {
+  const times = new Set<string>()
+  await faultTest(
+    async ({ workspace }) => {
+      const conversations = await workspace.conversations.list({ limit: 50 }).toArray()
+      const ages = conversations.map((each) => Date.now() / 1_000 - (each.last_message_inserted_at ?? 0))
+      if (ages.some((age) => age < 0 || age > 2 * 86_400)) throw new Error(`Ages: ${ages}`)
+      times.add(new Date().toISOString().slice(0, 16))
+    },
+    { only: ['killed-after-effect@1'] },
+  )
+  expect([...times]).toEqual(['2026-01-05T15:00', '2026-01-06T17:03'])
+})
+
+test('the requests of `setup` and `check` are not counted, and meet no fault', async () => {
+  const create = async (sandbox: Sandbox, email: string): Promise<undefined> => {
+    await clientOf(sandbox).contacts.create({ email })
+  }
+  const report = await faultTest(readMe, {
+    faults: ['unavailable-from-here', 'reset-after-effect'],
+    setup: (sandbox) => create(sandbox, 'before@example.com'),
+    check: (sandbox) => create(sandbox, 'after@example.com'),
+  })
+  expect(endsOf(report)).toEqual({ 'unavailable-from-here@1': 'gave-up', 'reset-after-effect@1': 'done' })
+  expect(report.writes).toEqual([])
+})
+
+test('injects each fault into each request, and kills before each assignment', async () => {
+  const report = await faultTest(async ({ workspace, state }) => {
+    await workspace.me()
+    state.first = true
+    await workspace.me()
+    delete state.first
+  })
+  expect(report.runs).toHaveLength(2 * 14 + 2)
+  expect(failuresOf(report)).toEqual([])
+})
+
+test('repeats a job as a queue does, by the remedy of its error', async () => {
+  expect(endsOf(await faultTest(reply))).toMatchObject({
+    'unavailable@1': 'done', // by the client
+    'unavailable-from-here@1': 'gave-up',
+    'unavailable@2': 'verify',
+    'rate-limited@2': 'done',
+    'refused@2': 'done',
+    'reset-before-effect@2': 'verify',
+    'late-effect@2': 'verify',
+    'stalled@2': 'verify',
+    'revoked@2': 'done', // with a new token
+    'killed-before-request@2': 'done',
+  })
+})
+
+test('a refused connection was not sent, also for a client of the job', async () => {
+  const report = await faultTest(
+    async ({ sandbox }) => {
+      const workspace = clientOf(sandbox)
+      await workspace.contacts.create({ email: 'ada@example.com' }).catch((error: unknown) => {
+        if (!(error instanceof RequestError) || error.outcome !== 'not-sent') throw error
+        return workspace.contacts.create({ email: 'ada@example.com' })
+      })
+    },
+    { faults: ['refused'] },
+  )
+  expect(report.runs.map(({ attempts }) => attempts)).toEqual([['resolved']])
+})
+
+describe('after a kill', () => {
+  test('the job begins anew with what it had assigned', async () => {
+    const seen: unknown[] = []
+    await faultTest(
+      async ({ workspace, state }) => {
+        seen.push(structuredClone({ ...state }))
+        const list = ['one']
+        state.list = list
+        list.push('lost')
+        await workspace.me()
+        state.done = true
+      },
+      { only: ['killed-before-request@1'] },
+    )
+    expect(seen).toEqual([{}, {}, {}, { list: ['one'] }])
+  })
+
+  test('the old run reaches nothing: not the service, the storage, the state, nor a timer', async () => {
+    const report = await faultTest(
+      async ({ workspace, state, storage, context: reached }) => {
+        const isFirst = state.begun === undefined && reached.runs++ === 0
+        await workspace.me()
+        if (!isFirst) return
+        setTimeout(() => reached.ghosts.push('timer'), 1)
+        state.begun = true
+        state.ghost = true
+        void Promise.resolve(storage.compareAndSet('ghost', null, 'value')).then(() => reached.ghosts.push('storage'))
+        void workspace.contacts.create({ email: 'ghost@example.com' }).finally(() => reached.ghosts.push('service'))
+      },
+      {
+        setup: () => ({ runs: 0, ghosts: [] as string[] }),
+        only: ['killed-before-assignment@1'],
+        check(sandbox, { state, attempts, context }) {
+          if (attempts.length === 1) return
+          expect([state, context.ghosts, sandbox.state.writes]).toEqual([{}, [], []])
+        },
+      },
+    )
+    expect(report.runs[0]?.attempts).toEqual(['was killed', 'resolved'])
+    expect(failuresOf(report)).toEqual(['killed-before-assignment@1 lost'])
+  })
+
+  test('the storage survives, and each write to it is a moment to be killed at', async () => {
+    const job: SweptJob = async ({ workspace, storage }) => {
+      await workspace.me()
+      const text = await storage.get('key')
+      if (!(await storage.compareAndSet('key', text ?? null, `${text ?? ''}x`))) throw new Error('Taken')
+      if ((await storage.get('key')) === 'x') await storage.compareAndSet('key', 'x', 'done')
+      const listed: string[] = []
+      for await (const page of storage.list('')) listed.push(...page.map(([key]) => key))
+      if (listed.join() !== 'key') throw new Error('Not listed')
+    }
+    const report = await faultTest(job, { faults: ['killed-before-assignment'] })
+    expect(report.runs.map(({ attempts }) => attempts)).toEqual(Array(2).fill(['was killed', 'resolved']))
+  })
+})
+
+describe('a verdict', () => {
+  test.each<[name: string, job: SweptJob, options: FaultTestOptions, failures: string[]]>([
+    ['doubled', reply, { faults: ['killed-after-effect'] }, ['killed-after-effect@2 doubled']],
+    [
+      'doubled: a job looks for its write before a late effect',
+      async ({ workspace }) => {
+        const [newest] = (await workspace.conversations.list({ limit: 1 })).data
+        const id = newest?.id ?? ''
+        await workspace.messages.create(id, { body_html }).catch(async () => {
+          const found = (await workspace.messages.list(id)).data.some((message) => message.body_html === body_html)
+          if (!found) await workspace.messages.create(id, { body_html })
+        })
+      },
+      { faults: ['reset-before-effect', 'reset-after-effect', 'late-effect'] },
+      ['late-effect@2 doubled'],
+    ],
+    [
+      'doubled: a text that differs in every run is compared by number',
+      async ({ workspace }) => {
+        const [newest] = (await workspace.conversations.list({ limit: 1 })).data
+        await workspace.messages.create(newest?.id ?? '', { body_html: `${Date.now()} ${Math.random()}` })
+      },
+      { faults: ['rate-limited', 'killed-after-effect'] },
+      ['killed-after-effect@2 doubled'],
+    ],
+    [
+      'lost',
+      ({ workspace }) =>
+        workspace.me().then(
+          ({ user }) => workspace.contacts.create({ email: `for-${user?.email}` }),
+          () => undefined,
+        ),
+      { faults: ['revoked'], requests: [1] },
+      ['revoked@1 lost'],
+    ],
+    [
+      'extra',
+      async ({ workspace }) => {
+        await workspace.me().catch(() => workspace.contacts.create({ email: 'extra@example.com' }))
+      },
+      { faults: ['unavailable'], client: { maxRetries: 0 } },
+      ['unavailable@1 extra'],
+    ],
+    [
+      'stuck',
+      createContact,
+      { faults: ['killed-before-request', 'killed-after-effect'] },
+      ['killed-after-effect@1 stuck'],
+    ],
+    [
+      'never-ends: a job that retries for ever',
+      async (world) => {
+        while ((await readMe(world).catch(() => 'failed')) === 'failed') await wait(60_000)
+      },
+      { faults: ['unavailable', 'unavailable-from-here'] },
+      ['unavailable-from-here@1 never-ends'],
+    ],
+    [
+      'never-ends: a job that repeats its request without a pause',
+      async ({ workspace }) => {
+        for (;;) {
+          const me = await workspace.me({ maxRetries: 0 }).catch(() => undefined)
+          if (me !== undefined) return
+        }
+      },
+      { faults: ['unavailable-from-here', 'revoked'] },
+      ['unavailable-from-here@1 never-ends', 'revoked@1 never-ends'],
+    ],
+    [
+      'never-ends: a job that waits without a pause for a lock that a killed one has left',
+      async ({ workspace, storage }) => {
+        while (!(await storage.compareAndSet('lock', null, 'mine'))) {}
+        await workspace.contacts.create({ email: 'ada@example.com' })
+        await storage.compareAndSet('lock', 'mine', null)
+      },
+      { faults: ['killed-after-effect'] },
+      ['killed-after-effect@1 never-ends'],
+    ],
+    [
+      'leaked',
+      async ({ workspace, sandbox }) => {
+        const token = sandbox.issueToken()
+        await workspace.me().catch((cause) => {
+          throw new Error(`It failed with ${token}`, { cause })
+        })
+      },
+      { faults: ['unavailable-from-here', 'rate-limited'] },
+      ['unavailable-from-here@1 leaked'],
+    ],
+    [
+      'check',
+      reply,
+      {
+        faults: ['rate-limited', 'killed-after-effect'],
+        check: (sandbox) => expect(sandbox.state.writes.length).toBeLessThan(2),
+      },
+      ['killed-after-effect@2 doubled', 'killed-after-effect@2 check'],
+    ],
+  ])('%s', async (_, job, options, failures) => {
+    expect(failuresOf(await faultTest(job, options))).toEqual(failures)
+  })
+
+  test.each<[what: string, job: SweptJob]>([
+    [
+      'a rejection that nobody awaits',
+      async ({ workspace }) => {
+        void workspace.me()
+        await wait(1)
+      },
+    ],
+    [
+      'a stream without a listener',
+      ({ workspace }) =>
+        new Promise((resolve) => {
+          Readable.from(readOnce(workspace.me())).on('end', resolve).resume()
+        }),
+    ],
+    ['an exception in `nextTick`', ({ workspace }) => workspace.me().catch(throwIn(process.nextTick))],
+    ['an exception in an immediate', ({ workspace }) => workspace.me().catch(throwIn(setImmediate))],
+    ['an exception after a file was read', ({ workspace }) => workspace.me().catch(throwIn(readThisFile))],
+    ['a rejection without a reason', ({ workspace }) => workspace.me().catch(() => void Promise.reject())],
+  ])('unhandled: %s', async (_, job) => {
+    const report = await faultTest(job, { faults: ['unavailable'], client: { maxRetries: 0 } })
+    expect(failuresOf(report)).toEqual(['unavailable@1 unhandled'])
+    expect(String(report)).toContain('\n  An error that nobody handled ends the process: ')
+  })
+
+  test('check: an error whose message is no text', async () => {
+    const report = await faultTest(readMe, {
+      only: ['revoked@1'],
+      check(_sandbox, { attempts }) {
+        if (attempts.length > 1) throw Object.assign(new Error(), { message: 5 })
+      },
+    })
+    expect(report.failures.map(({ verdicts }) => verdicts)).toEqual([
+      [{ name: 'check', subject: 'Error: 5', text: '`check` failed: Error: 5' }],
+    ])
+  })
+
+  test('never-ends: a job that polls for ever', async () => {
+    const job: SweptJob = async ({ workspace }) => {
+      await workspace.me().catch(async () => {
+        for (;;) await wait(10)
+      })
+    }
+    const report = await faultTest(job, { faults: ['unavailable'], client: { maxRetries: 0 } })
+    expect(report.runs.map(({ verdicts }) => verdicts.map(({ text }) => text))).toEqual([
+      ['The job never ended: it was stopped after 20000 timers had fired.'],
+    ])
+  })
+
+  test('none for a timer that a job leaves behind, which does not go on for long', async () => {
+    let fired = 0
+    const leave: SweptJob = async ({ workspace }) => {
+      await workspace.me()
+      setInterval(() => {
+        fired += 1
+      })
+    }
+    expect(failuresOf(await faultTest(leave, { only: ['rate-limited@1'] }))).toEqual([])
+    expect(fired).toBe(3 * 20_000)
+  })
+
+  test('none, if `done` says that a job which resolved is not done', async () => {
+    type Result = { readonly failed: number }
+    const job: SweptJob<undefined, Result> = async ({ workspace }) => {
+      const [{ status }] = await Promise.allSettled([workspace.contacts.create({ email: 'ada@example.com' })])
+      return { failed: status === 'rejected' ? 1 : 0 }
+    }
+    const options: FaultTestOptions<undefined, Result> = { faults: ['revoked'] }
+    expect(failuresOf(await faultTest(job, options))).toEqual(['revoked@1 lost'])
+    for (const done of [({ failed }: Result) => failed === 0, async ({ failed }: Result) => failed === 0]) {
+      const report = await faultTest(job, { ...options, done })
+      expect([failuresOf(report), endsOf(report)]).toEqual([[], { 'revoked@1': 'not-done' }])
+    }
+  })
+})
+
+test('pairs of faults are repeated by their seed', async () => {
+  const pairs = async (seed: number) => {
+    const { runs } = await faultTest(readMe, {
+      faults: ['unavailable', 'revoked', 'killed-before-request'],
+      depth: 2,
+      budget: 4,
+      seed,
+    })
+    return runs.filter(({ faults }) => faults.length === 2).map(({ id, end }) => `${id} ${end}`)
+  }
+  const first = await pairs(1)
+  expect(first).toEqual(await pairs(1))
+  expect(first).toHaveLength(4)
+  const [id = ''] = first[0]?.split(' ') ?? []
+  const { runs } = await faultTest(readMe, { only: [id] })
+  expect(runs.map((run) => `${run.id} ${run.end}`)).toEqual([first[0]])
+})
+
+test('a budget beyond all pairs tests each pair once', async () => {
+  const { runs } = await faultTest(readMe, { faults: ['unavailable', 'revoked'], depth: 2, budget: 1_000_000_000 })
+  expect(runs.slice(0, 2).map(({ id }) => id)).toEqual(['unavailable@1', 'revoked@1'])
+  const pairs = ['unavailable@1', 'revoked@1'].flatMap((first) => [`${first}+unavailable@2`, `${first}+revoked@2`])
+  expect(new Set(runs.slice(2).map(({ id }) => id))).toEqual(new Set(pairs))
+  expect(runs).toHaveLength(2 + pairs.length)
+})
+
+describe('a signal', () => {
+  const reason = new Error('Enough')
+  let controller: AbortController
+  beforeEach(() => {
+    controller = new AbortController()
+  })
+  const abortAndHang = (): Promise<never> => {
+    controller.abort(reason)
+    return new Promise(() => {})
+  }
+
+  test.each<[where: string, options: FaultTestOptions, job?: SweptJob]>([
+    ['in `setup`', { setup: abortAndHang }],
+    ['in a run', {}, ({ workspace }) => workspace.me().then(abortAndHang)],
+    ['between two runs', {}, ({ workspace }) => workspace.me().catch(() => controller.abort(reason))],
+    [
+      'in a job that repeats without a pause',
+      {},
+      async ({ workspace }) => {
+        setImmediate(() => controller.abort(reason))
+        for (;;) await workspace.me()
+      },
+    ],
+    ['in `check`', { check: abortAndHang }],
+  ])('ends a sweep %s', async (_, options, job = readMe) => {
+    const { signal } = controller
+    await expect(faultTest(job, { ...options, signal, client: { maxRetries: 0 } })).rejects.toBe(reason)
+  })
+})
+
+const throwing = () => fail(new Error('No words'))()
+
+test.each<[what: string, thrown: unknown, words: string]>([
+  ['that is no object', undefined, 'undefined'],
+  ['without words', Object.create(null), '[Object: null prototype] {}'],
+  ['whose name is a symbol', Object.assign(new Error('Words'), { name: Symbol('name') }), ''],
+  ['whose message is an object', Object.assign(new Error(), { message: Object.create(null) }), ''],
+  ['whose text is an object', Object.assign(new Error('Words'), { toString: () => ({}) }), ''],
+  ['that cannot be printed', { [inspect.custom]: throwing, number: 5 }, '{ number: 5, '],
+  ['that is an unprintable error', Object.assign(new Error('Words'), { [inspect.custom]: throwing }), 'Error: Words'],
+])('a job may throw a value %s, and keep a state that holds itself', async (_, thrown, words) => {
+  const job: SweptJob = async ({ workspace, state }) => {
+    if (state.self !== undefined) throw thrown
+    const self: Record<string, unknown> = {}
+    state.self = Object.assign(self, { self })
+    await workspace.me()
+  }
+  const { failures } = await faultTest(job, { faults: ['revoked'] })
+  expect(failures.map(({ verdicts }) => verdicts.map(({ text }) => text))).toEqual([
+    [expect.stringContaining(`the job gave up with ${words}`)],
+  ])
+})
+
+const events = ['unhandledRejection', 'uncaughtException'] as const
+
+test.each(events)('an %s outside the job goes where it went before', async (event) => {
+  const others = process.listeners(event as 'uncaughtException')
+  process.removeAllListeners(event)
+  const listener = vi.fn()
+  process.on(event, listener)
+  const error = new Error('Outside')
+  await faultTest(readMe, {
+    only: ['rate-limited@1'],
+    setup() {
+      if (event === 'unhandledRejection') void Promise.reject(error)
+      else throwIn(process.nextTick)(error)
+      return new Promise<undefined>((resolve) => setImmediate(resolve, undefined))
+    },
+  })
+  process.off(event, listener)
+  for (const other of others) process.on(event, other)
+  expect(listener.mock.calls.map(([thrown]) => thrown)).toEqual([error, error, error])
+})
+
+test.each(events)('a listener of `once` for an %s is called once, also after a fault test', async (event) => {
+  const others = process.rawListeners(event)
+  process.removeAllListeners(event)
+  const [during, after] = [vi.fn(), vi.fn()]
+  const emit = () => process.emit(event as 'uncaughtException', new Error('Outside'))
+  process.once(event, during)
+  process.on(event, () => {})
+  await faultTest(readMe, { only: ['rate-limited@1'], setup: () => void emit() as undefined })
+  process.once(event, after)
+  await faultTest(readMe, { only: ['rate-limited@1'] })
+  emit()
+  emit()
+  expect([during.mock.calls, after.mock.calls].map(({ length }) => length)).toEqual([1, 1])
+  process.removeAllListeners(event)
+  for (const other of others) process.on(event, other as () => void)
+})
+
+test('two fault tests at once do not see each other', async () => {
+  const reports = await Promise.all([faultTest(readMe), faultTest(reply, { faults: ['killed-after-effect'] })])
+  expect(reports.map(failuresOf)).toEqual([[], ['killed-after-effect@2 doubled']])
+})
+
+describe('a report', () => {
+  afterEach(() => {
+    vi.restoreAllMocks()
+    process.exitCode = undefined
+  })
+
+  const options: FaultTestOptions = { faults: ['refused', 'revoked', 'killed-after-effect'] }
+
+  test('says what came out twice, how the job ended, and how to repeat the run', async () => {
+    const report = await faultTest(async (world) => {
+      await reply(world)
+      world.state.isDone = true
+    }, options)
+    const lines = String(report).split('\n')
+    expect(lines).toEqual([
+      '                     1        2',
+      'refused              ok       ok',
+      'revoked              retried  retried',
+      'killed-after-effect  retried  doubled',
+      '',
+      '1 conversations.list, 2 messages.create',
+      '',
+      '6 runs, 1 failed (causes: 1). Without a fault, 1 write: messages.create ×1.',
+      '',
+      expect.stringMatching(
+        /^DOUBLED: the process killed after the effect at request 2 of 2 \(messages.create, POST .+\)$/,
+      ),
+      expect.stringMatching(/^ {2}messages.create \S+ was applied 2 times instead of 1: \{.+$/),
+      '  Applied before: nothing',
+      '  The job was killed, then resolved.',
+      '  To repeat it:',
+      "    test('survives killed-after-effect@2', async () => {",
+      "      (await faultTest(job, { ...options, only: ['killed-after-effect@2'] })).assert()",
+      '    })',
+    ])
+    expect(() => report.assert()).toThrow(lines.slice(7).join('\n'))
+    expect(report.toMarkdown().split('\n').slice(0, 3)).toEqual([
+      '|                     | 1       | 2       |',
+      '|---------------------|---------|---------|',
+      '| refused             | ok      | ok      |',
+    ])
+  })
+
+  test('explains what looks like a failure and is none', async () => {
+    const report = await faultTest(readMe, { faults: ['unavailable-from-here', 'rate-limited'] })
+    expect(String(report)).toContain('\n\ngave-up: the fault lasted for every repeat, so it could not be done.')
+    expect(String(await faultTest(readMe, { faults: ['rate-limited'] }))).not.toContain('gave-up')
+  })
+
+  test('says what the job wrote', async () => {
+    const only = ['rate-limited@1']
+    const reports = [await faultTest(readMe, { only }), await faultTest(reply, { only })]
+    expect(reports.map(({ writes }) => writes)).toEqual([[], ['messages.create']])
+    for (const text of [String(reports[0]), reports[0]?.toMarkdown()]) {
+      expect(text).toContain('1 run, 0 failed. The job wrote nothing.')
+    }
+  })
+
+  test('fences a message that has a fence', async () => {
+    let calls = 0
+    const report = await faultTest(readMe, {
+      only: ['rate-limited@1'],
+      check() {
+        calls += 1
+        if (calls > 2) throw new Error(`Code:\n\`\`\`\nCode`)
+      },
+    })
+    expect(report.toMarkdown()).toMatch(/\n````text\n.+\n```\nCode\n.+\n````$/s)
+  })
+
+  test.each([
+    [reply, 1],
+    [readMe, undefined],
+  ])('is printed, and sets the exit code if a run failed', async (job, exitCode) => {
+    const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+    const report = await faultTest(job, options)
+    report.print()
+    expect(write).toHaveBeenCalledWith(`${report}\n`)
+    expect(process.exitCode).toBe(exitCode)
+  })
+
+  test('names the earliest request and the simplest fault of each cause first', async () => {
+    const report = await faultTest(async ({ workspace, state }) => {
+      const { data } = await workspace.conversations.list({ limit: 2 })
+      for (const { id } of data) await workspace.notes.create(id, { body_html })
+      state.isDone = true
+    })
+    expect(report.failures.map(({ id }) => id)).toEqual(['killed-after-effect@2'])
+    expect(String(report)).toContain(
+      'The same in 12 more: killed-for-an-hour@2, killed-for-a-day@2, status-changed@2, ',
+    )
+  })
+})
+
+test.each([
+  ['a browser', undefined],
+  ['Bun', { versions: { node: '24.0.0', bun: '1.3.0' } }],
+])('says in %s that it needs Node', async (_, other) => {
+  vi.stubGlobal('process', other)
+  await expect(faultTest(readMe)).rejects.toThrow('A fault test simulates time with hooks that only Node has.')
+  vi.unstubAllGlobals()
+})
