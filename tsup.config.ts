@@ -60,7 +60,7 @@ const loadEntries = (extension: 'js' | 'cjs', filter: RegExp): NonNullable<Optio
   name: 'load-entries',
   setup(build) {
     build.onResolve({ filter }, ({ path }) => {
-      const name = /(\w+)\/index\.ts$/.exec(path)?.[1] ?? 'index'
+      const name = /([\w-]+)\/index\.ts$/.exec(path)?.[1] ?? 'index'
       return { path: `./${name}.${extension}`, external: true }
     })
   },
@@ -83,7 +83,7 @@ const library: Options = {
     journal: 'src/journal/index.ts',
     storage: 'src/storage/index.ts',
     'storage-tests': 'src/storage-tests/index.ts',
-    sweep: 'src/fault-test/index.ts',
+    'fault-test': 'src/fault-test/index.ts',
   },
   splitting: true,
 }
