@@ -1,7 +1,7 @@
 import { SupportWorkspaceError } from '../errors/index.ts'
 import { safeCause } from '../errors/redact.ts'
 import { AdaptiveRateLimiter, type RateLimiter } from '../rate-limiter/index.ts'
-import type { Actor } from '../shared/actor.ts'
+import { type Actor, checkActor } from '../shared/actor.ts'
 import { sha256 } from '../shared/bytes.ts'
 import {
   type Check,
@@ -31,7 +31,7 @@ import type { Warn } from './undocumented.ts'
 const clientChecks = {
   baseUrl: (_, value) => (value instanceof URL ? value.href : value),
   accessToken: (_, value) => value,
-  actor: (name, value) => checkOneOf(name, value, ['app', 'self']),
+  actor: checkActor,
   scopes: checkScopes,
   fetch: checkFunction<WebFetch>,
   timeout: checkPositive,
