@@ -1,8 +1,8 @@
+import type { EndTurn, RateLimiter, RefusedRequest } from '../rate-limiter/index.ts'
 import { notify } from '../shared/notify.ts'
 import { isPromise } from './call-clock.ts'
 import { callerError, heldBackError } from './call-errors.ts'
 import type { CallRecord, Failure } from './call-record.ts'
-import type { EndTurn, RateLimiter, RefusedRequest } from './rate-limiter.ts'
 
 /** Ends a permit, if the limiter wants to know. */
 type EndPermit = ((refused?: RefusedRequest) => void) | undefined
