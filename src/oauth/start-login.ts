@@ -1,6 +1,6 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
 import { InvalidArgumentError } from '../errors/index.ts'
-import type { Actor } from '../shared/actor.ts'
+import { type Actor, checkActor } from '../shared/actor.ts'
 import { checkOptions, checkPlain } from '../shared/check-options.ts'
 import { parseScopes, type Scope } from '../shared/scopes.ts'
 import type { AppSettings } from './app-options.ts'
@@ -83,7 +83,7 @@ export function checkLoginRequest(request: LoginRequest): CheckedLoginRequest {
   checkOptions('request', request, loginRequestNames, 'a login')
   return {
     scope: checkScope(request.scope),
-    actor: checkActor(request.actor),
+    actor: request.actor === undefined ? undefined : checkActor('actor', request.actor),
     parameters: checkParameters(request.parameters),
   }
 }
@@ -100,11 +100,6 @@ function checkScope(scope: unknown): string {
     )
   }
   return [...new Set(list)].join(' ')
-}
-
-function checkActor(actor: unknown): Actor | undefined {
-  if (actor === undefined || actor === 'app' || actor === 'self') return actor
-  throw new InvalidArgumentError('actor', '`actor` must be "app" or "self".', 'Pass one of them, or leave it out.')
 }
 
 /**
