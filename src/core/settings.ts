@@ -1,5 +1,6 @@
 import { SupportWorkspaceError } from '../errors/index.ts'
 import { safeCause } from '../errors/redact.ts'
+import { AdaptiveRateLimiter, type RateLimiter } from '../rate-limiter/index.ts'
 import { type Actor, checkActor } from '../shared/actor.ts'
 import { sha256 } from '../shared/bytes.ts'
 import {
@@ -20,13 +21,11 @@ import {
 import { checkAccessToken, parseBaseUrl } from '../shared/credentials.ts'
 import { isObject, isPlainObject } from '../shared/json.ts'
 import type { WebFetch } from '../shared/web-types.ts'
-import { AdaptiveRateLimiter } from './adaptive-rate-limiter.ts'
 import { checkHeaders, copyAppInfo, type HeaderSource, userAgent } from './headers.ts'
 import { type Hooks, hookNames } from './hooks.ts'
 import { createLog, loggingDrift, loggingHooks, logLevels, warningOnce } from './logging.ts'
 import type { Middleware } from './middleware.ts'
 import type { AccessTokenSource, ClientOptions, Drift, Logger, ValidationMode } from './options.ts'
-import type { RateLimiter } from './rate-limiter.ts'
 import type { Warn } from './undocumented.ts'
 
 const clientChecks = {

@@ -1,10 +1,10 @@
+import type { EndTurn, RateLimiter, RefusedRequest } from '../rate-limiter/index.ts'
 import { notify } from '../shared/notify.ts'
 import { type AttemptRequest, callerError } from './attempt.ts'
 import { isPromise } from './call-clock.ts'
 import { heldBackError } from './call-errors.ts'
 import type { CallRecord } from './call-record.ts'
 import type { Layer } from './layers.ts'
-import type { EndTurn, RateLimiter, RefusedRequest } from './rate-limiter.ts'
 
 /** Ends a permit, if the limiter wants to know. */
 type EndPermit = ((refused?: RefusedRequest) => void) | undefined
