@@ -28,6 +28,9 @@ import type { Middleware } from './middleware.ts'
 import type { AccessTokenSource, ClientOptions, Drift, Logger, ValidationMode } from './options.ts'
 import type { Warn } from './undocumented.ts'
 
+/** The options that only this package passes. They are absent from the public types. */
+const internalChecks = { background: checkFlag }
+
 const clientChecks = {
   baseUrl: (_, value) => (value instanceof URL ? value.href : value),
   accessToken: (_, value) => value,
@@ -52,15 +55,17 @@ const clientChecks = {
   rateLimitKey: checkText,
   appInfo: copyAppInfo,
   allowInsecureHttp: checkFlag,
-} satisfies Record<keyof ClientOptions, Check<unknown>>
+} satisfies Record<Exclude<keyof ClientOptions, keyof typeof internalChecks>, Check<unknown>>
+
+const checks = { ...clientChecks, ...internalChecks }
 
 /** The checked options of a client. A second check gives the same options, so another client can be made of them. */
-export type CheckedClientOptions = Checked<typeof clientChecks>
+export type CheckedClientOptions = Checked<typeof checks>
 
 /** @throws InvalidArgumentError that names the option */
 export function checkClientOptions(options: ClientOptions): CheckedClientOptions {
   checkObject('options', options, 'Pass at least `baseUrl` and `accessToken`.')
-  return readOptions(options, clientChecks, 'a client')
+  return readOptions(options, checks, 'a client')
 }
 
 /** The options that `withOptions` can change. */
@@ -68,7 +73,7 @@ export type ChangeableOptions = Omit<ClientOptions, 'baseUrl' | 'accessToken' | 
 
 /** The checks of the options that `withOptions` can change. */
 export function changeableChecks() {
-  const { baseUrl, accessToken, actor, ...changeable } = clientChecks
+  const { baseUrl, accessToken, actor, ...changeable } = checks
   return changeable
 }
 
@@ -83,7 +88,7 @@ export function changeOptions(
   const checked = readOptions(changes, changeableChecks(), '`withOptions`')
   const changed = Object.fromEntries(Object.entries(checked).filter(([, value]) => value !== undefined))
   // Another limiter gets the key that the caller gave, if there is one.
-  const isKept = changed.rateLimiter === undefined || !automaticKey.test(rateLimitKey ?? '')
+  const isKept = (changed.rateLimiter ?? rateLimiter) === rateLimiter || !automaticKey.test(rateLimitKey ?? '')
   const shared = isKept ? { rateLimiter, rateLimitKey } : { rateLimitKey: undefined }
   const middleware = [...(given.middleware ?? []), ...(checked.middleware ?? [])]
   return { ...given, ...shared, ...changed, middleware } as ClientOptions
@@ -117,6 +122,8 @@ export interface ClientSettings {
   readonly headers: readonly HeaderSource[]
   readonly middleware: readonly Middleware[]
   readonly fresh: boolean
+  /** Whether the calls give way to writes, where the rate limiter allows it. */
+  readonly background: boolean
   readonly rateLimiter: RateLimiter
   /** Undefined if the key is the digest of the token, which is computed later. */
   readonly rateLimitKey: string | undefined
@@ -149,6 +156,7 @@ export function settingsOf(given: CheckedClientOptions): ClientSettings {
     headers: [{ accept: 'application/json', ...userAgent(appInfo) }, ...(headers ? [headers] : [])],
     middleware: given.middleware ?? [],
     fresh: given.fresh ?? false,
+    background: given.background ?? false,
     rateLimiter: given.rateLimiter ?? new AdaptiveRateLimiter(),
     rateLimitKey,
     findRateLimitKey: rateLimitKey === undefined ? rememberDigest(accessToken as string) : () => rateLimitKey,

@@ -7,7 +7,7 @@ import type { CallRecord } from './call-record.ts'
 import type { Layer } from './layers.ts'
 
 /** Ends a permit, if the limiter wants to know. */
-type EndPermit = ((refused?: RefusedRequest) => void) | undefined
+type EndPermit = ((refused?: RefusedRequest, failure?: 'unserved') => void) | undefined
 
 /** Gets a permit of the rate limiter, and says at the end of the request whether the service refused it. */
 export const takingTurns: Layer<AttemptRequest> = async (request, next) => {
@@ -31,8 +31,9 @@ export const takingTurns: Layer<AttemptRequest> = async (request, next) => {
       failure.countsAsRetry = tally.served === servedBefore
       notify(end, { retryAfter: failure.retryAfter })
     } else {
-      if (isServed(failure?.head?.status)) tally.served += 1
-      notify(end)
+      const hasServed = isServed(failure?.head?.status)
+      if (hasServed) tally.served += 1
+      notify(end, undefined, hasServed ? undefined : 'unserved')
     }
     throw thrown
   }
@@ -48,6 +49,8 @@ async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string
     acquired = rateLimiter.acquire(key, clock.signal, {
       operation: operationOf(record),
       canWait,
+      background: settings.background,
+      whenOver: (listener) => void record.endListeners.push(listener),
       startedAt: start,
       timeLeft: clock.remaining,
       onWait(wait, pause = 0) {
@@ -67,7 +70,7 @@ async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string
   } catch (thrown) {
     // The limiter might have ignored the signal, or granted the permit at the same moment.
     Promise.resolve(acquired).then(
-      (end) => notify(end ?? undefined),
+      (end) => notify(end ?? undefined, undefined, 'unserved'),
       () => {},
     )
     throw heldBack ?? callerError(record, thrown, 'rate limiter')
