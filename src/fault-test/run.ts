@@ -8,6 +8,9 @@ import type { FaultTestEnd, FaultTestOptions, FaultTestOutcome, SweptJob } from 
 import { Stage, type StageOptions } from './stage.ts'
 import { type Effects, effectsOf, type NamedWrite } from './writes.ts'
 
+/** Whether the fault test runs a job or a program. */
+export type Subject = 'job' | 'program'
+
 /** The job and the options that all runs share. */
 export interface Plan extends Pick<FaultTestOptions, 'setup' | 'check' | 'done'>, StageOptions {
   readonly job: SweptJob
@@ -17,6 +20,7 @@ export interface Plan extends Pick<FaultTestOptions, 'setup' | 'check' | 'done'>
 
 /** The result of a run. */
 export interface Run extends Effects {
+  readonly what: Subject
   readonly strikes: readonly Strike[]
   readonly outcome: FaultTestOutcome<unknown, unknown>
   /** The requests that the job sent. Requests of `setup` and `check` are left out. */
@@ -121,6 +125,7 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
     plan.signal,
   )
   return {
+    what: 'job',
     strikes,
     outcome,
     requests,

@@ -154,16 +154,16 @@ function judgeOutputs({ run: clean, variable }: Baseline, run: Run): Verdict[] {
   })
 }
 
-function judgeEnd({ strikes, outcome, hasMetFault, checkError, uncaught }: Run): Verdict[] {
+function judgeEnd({ what, strikes, outcome, hasMetFault, checkError, uncaught }: Run): Verdict[] {
   const verdicts: Verdict[] = []
   const { end, error, attempts } = outcome
   const { name: errorName, text: words } = describeError(error)
   // In a real process, an unhandled error would have ended the job.
   if (end === 'never-ends' && uncaught.length === 0) {
-    verdicts.push({ name: 'never-ends', subject: '', text: `The job never ended: it ${attempts.at(-1)}.` })
+    verdicts.push({ name: 'never-ends', subject: '', text: `The ${what} never ended: it ${attempts.at(-1)}.` })
   }
   if ((end === 'fix' || end === 'gave-up') && !hasMetFault) {
-    const text = `The last run met no fault, and yet the job gave up with ${shorten(words)}`
+    const text = `The last run met no fault, and yet the ${what} gave up with ${shorten(words)}`
     verdicts.push({ name: 'stuck', subject: errorName, text })
   }
   // After a change by a colleague or the customer, the data can differ from the data that the job has read.

@@ -1,4 +1,4 @@
-import type { RateLimitedCall, RateLimiter, RefusedRequest, RequestError } from 'support-workspace-sdk'
+import type { RateLimitedCall, RateLimiter, RequestError } from 'support-workspace-sdk'
 import { ConnectionStore } from 'support-workspace-sdk/oauth'
 import { startSandbox } from 'support-workspace-sdk/sandbox'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'

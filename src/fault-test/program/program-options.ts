@@ -38,7 +38,8 @@ export interface ProgramOptions extends Pick<FaultTestOptions, 'sandbox' | 'faul
    */
   readonly env?: ((run: ProgramRun) => Readonly<Record<string, string>>) | undefined
   /**
-   * The path of a folder with the files that the program reads and writes. Each run gets a copy.
+   * The path of a folder with the files that the program reads and writes. Each run gets a copy. A link to
+   * a file outside the folder is refused, except below `node_modules`.
    *
    * @default an empty folder
    */

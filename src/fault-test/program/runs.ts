@@ -22,6 +22,7 @@ import type { Run } from '../run.ts'
 import { checkSelection, checkStruck, selectionChecks, singlesOf } from '../strikes.ts'
 import { optionsWithout, showProgress } from '../sweep.ts'
 import { judge } from '../verdicts.ts'
+import { checkLinks } from './copy-folder.ts'
 import { killAtExit } from './process-group.ts'
 import type { ProgramExit, ProgramOptions } from './program-options.ts'
 import { type ProgramResult, runProgram } from './program-run.ts'
@@ -97,6 +98,7 @@ export async function testProgram(givenCommand: readonly string[], given: Progra
   const started = performance.now()
   const stopKilling = killAtExit()
   try {
+    if (options.folder !== undefined) await checkLinks(options.folder)
     const data = readData(options)
     const plan = {
       ...options,
