@@ -113,7 +113,7 @@ function checkState(received: string | null, expected: string): void {
   if (isEqual(received, expected)) return
   throw new LoginError("The callback's `state` does not match this login.", {
     reason: 'state_mismatch',
-    hint: 'Start the login again. If this happens often, check that each browser keeps its own transaction.',
+    hint: 'Start the login again. In one browser, a newer login replaces an older one.',
   })
 }
 
