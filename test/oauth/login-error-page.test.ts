@@ -51,7 +51,7 @@ test.each<[string, SiteOptions, ((url: URL) => void) | undefined, number, string
   expect(html.includes('<blockquote>')).toBe(reason === 'access_denied')
   expect(html).not.toMatch(/client id|client secret/)
   for (const value of ['a-wrong-secret', url.searchParams.get('code') ?? 'code_']) expect(html).not.toContain(value)
-  expect(visitor.cookies.size).toBe(reason === 'transaction_missing' ? 1 : 0)
+  expect(visitor.cookies.size).toBe(reason === 'state_mismatch' ? 1 : 0)
 })
 
 test.each([1, 2])(
