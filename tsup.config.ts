@@ -82,7 +82,6 @@ const library: Options = {
     otel: 'src/otel/index.ts',
     journal: 'src/journal/index.ts',
     storage: 'src/storage/index.ts',
-    'storage-tests': 'src/storage-tests/index.ts',
     'fault-test': 'src/fault-test/index.ts',
   },
   splitting: true,

@@ -13,10 +13,6 @@ export default defineConfig({
       { find: /^support-workspace-sdk\/otel$/, replacement: source('otel/index.ts') },
       { find: /^support-workspace-sdk\/probe$/, replacement: source('probe/index.ts') },
       { find: /^support-workspace-sdk\/storage$/, replacement: source('storage/index.ts') },
-      {
-        find: /^support-workspace-sdk\/storage-tests$/,
-        replacement: source('storage-tests/index.ts'),
-      },
       { find: /^support-workspace-sdk\/sandbox$/, replacement: source('sandbox/index.ts') },
       { find: /^support-workspace-sdk\/fault-test$/, replacement: source('fault-test/index.ts') },
     ],

@@ -13,7 +13,6 @@ const ownImports: Readonly<Record<string, string>> = {
   'everything in ./oauth': `export * from 'support-workspace-sdk/oauth'`,
   'everything in ./sandbox': `export * from 'support-workspace-sdk/sandbox'`,
   'everything in ./storage': `export * from 'support-workspace-sdk/storage'`,
-  'everything in ./storage-tests': `export * from 'support-workspace-sdk/storage-tests'`,
   'PublicOAuthApp, scopesFor': `export { PublicOAuthApp, scopesFor } from 'support-workspace-sdk/oauth'`,
   'createLoginHandlers, OAuthApp': `export { createLoginHandlers, OAuthApp } from 'support-workspace-sdk/oauth'`,
   ConnectionStore: `export { ConnectionStore } from 'support-workspace-sdk/oauth'`,

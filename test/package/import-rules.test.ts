@@ -33,7 +33,6 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   evidence: ['api', 'core'],
   probe: ['api', 'evidence'],
   storage: [],
-  'storage-tests': ['connections', 'storage'],
   connections: ['client', 'core', 'storage'],
   oauth: ['client', 'core', 'storage', 'connections'],
   otel: ['core'],

@@ -12,7 +12,6 @@ import {
   type Load,
   lacksMsw,
   readsConsole,
-  runsStorageTests,
   sweepsMe,
   sweepsOtherCopy,
   sweepsProgram,
@@ -56,6 +55,7 @@ test('the tarball contains exactly these files, declarations, and chunks that se
       'SECURITY.md',
       'bench/chart.svg',
       'package.json',
+      'test/storage/contract.ts',
       ...filesIn('decisions'),
       ...filesIn('docs'),
       'dist/cli.js',
@@ -122,7 +122,6 @@ describe.each([
   ['require', 'program.cjs', (names: string, from: string) => `const { ${names} } = require('${from}')`],
 ] as const)('through %s', (_, file, load) => {
   test.each<[string, (load: Load) => string, unknown]>([
-    ['the storage tests run', runsStorageTests, { passed: 11, failed: [] }],
     ['a job is swept', sweepsMe, { failures: [], refused: 'ok' }],
     ['the sandbox carries its console', readsConsole, ['/_sandbox/style.css', '/_sandbox/console.js']],
     [
