@@ -87,14 +87,6 @@ const library: Options = {
   splitting: true,
 }
 
-/** What is known, and what finds it out. Built apart, so that the chunks of the client stay as they are without them. */
-const facts: Options = {
-  ...shared,
-  entry: { catalogue: 'src/api/index.ts', probe: 'src/probe/index.ts' },
-  splitting: true,
-  sourcemap: false,
-}
-
 /** CommonJS has no `import.meta`. */
 const withoutImportMeta = { 'import.meta.filename': '__filename' }
 
@@ -148,8 +140,6 @@ export default defineConfig([
     plugins: [requireLazily],
     esbuildPlugins: [loadEntries('cjs', sandboxEntry)],
   },
-  { ...facts, format: 'esm' },
-  { ...facts, format: 'cjs' },
   // Node loads it before a program under test, which may be of either kind.
   { ...shared, entry: { 'fault-test-preload': 'src/fault-test/program/preload.ts' }, format: 'esm', sourcemap: false },
   {

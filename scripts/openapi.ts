@@ -1,5 +1,4 @@
-// Writes openapi.json: OpenAPI 3.1, with the schemas of the client and the facts of the catalogue. Beside it,
-// evidence.schema.json: the JSON Schema of the files of the probe.
+// Writes openapi.json: OpenAPI 3.1, with the schemas of the client and the facts of the catalogue.
 //
 //   node scripts/openapi.ts dist
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -11,11 +10,9 @@ import {
   type Fact,
   type ModelName,
   models,
-  type Observation,
   operations,
 } from '../src/api/index.ts'
 import { all } from '../src/client/schemas/schemas.ts'
-import { day, sections } from '../src/evidence/index.ts'
 import { knownScopes } from '../src/shared/scopes.ts'
 import { version } from '../src/shared/version.ts'
 
@@ -40,7 +37,6 @@ if (import.meta.main) {
   const folder = process.argv[2] ?? 'dist'
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'openapi.json'), `${JSON.stringify(openApiDocument(), null, 1)}\n`)
-  writeFileSync(join(folder, 'evidence.schema.json'), `${JSON.stringify(evidenceSchema(), null, 1)}\n`)
 }
 
 /** Returns the description of the service as an OpenAPI document. */
@@ -57,7 +53,7 @@ export function openApiDocument(): Json {
       summary: 'The REST API of a support workspace, with how each part of it is known.',
       description: `Written from the documents of the service, which are incomplete. \`x-evidence\` says of each operation and each field
 whether it is from the \`specification\`, from the vendor's \`reference\`, or \`inferred\`; \`meaning\` and \`nullable\` say the
-same of the meaning of a field, and of null and absence. \`observed\` counts the calls to the live service that showed it.`,
+same of the meaning of a field, and of null and absence.`,
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [
@@ -206,15 +202,12 @@ function withInteger(schema: Json): Json {
   return JSON.parse(JSON.stringify(schema).replaceAll('"number"', '"integer"'))
 }
 
-type Observable = Fact & { readonly observed?: Observation }
-
-function evidenceOf({ evidence, sources, observed }: Observable, meaning?: Fact, nullable?: Fact): Json {
+function evidenceOf({ evidence, sources }: Fact, meaning?: Fact, nullable?: Fact): Json {
   return {
     level: evidence,
     ...(meaning && { meaning: meaning.evidence }),
     ...(nullable && { nullable: nullable.evidence }),
     sources: sources.map(({ title, section, date }) => ({ title, section, date })),
-    ...(observed && { observed: { ...observed } }),
   }
 }
 
@@ -242,15 +235,4 @@ function unwrapped(schema: z.ZodMiniType | undefined): z.ZodMiniType {
   if (inner !== undefined) return unwrapped(inner)
   if (schema === undefined) throw new Error('A field of the catalogue has no schema.')
   return schema
-}
-
-/** Returns the JSON Schema of evidence files. */
-export function evidenceSchema(): Json {
-  const text = (form: RegExp) => z.string().check(z.regex(form))
-  const observation = z.strictObject({ calls: z.int().check(z.gte(1)), first: text(day), last: text(day) })
-  const observed = Object.entries(sections).map(([section, { name, seen }]) => {
-    return [section, z.record(text(name), z.record(text(seen), observation))]
-  })
-  const undetermined = z.record(text(sections.traits.name), z.string().check(z.maxLength(200)))
-  return z.toJSONSchema(z.strictObject({ version: z.literal(1), ...Object.fromEntries(observed), undetermined }))
 }

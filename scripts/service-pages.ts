@@ -37,9 +37,9 @@ function servicePage(): string {
 ${generated}
 
 For everyone who must know what is documented. This page lists what is known of the API of SupportWire, how sure each fact is, and
-where it comes from. ${observedText()}
+where it comes from. Nothing here was tested against the live service.
 [Methods and fields](methods-and-fields.md) lists each field, and [a probe](probe.md) finds out more. Programs read
-the same facts from \`support-workspace-sdk/catalogue\`.
+the same facts from \`support-workspace-sdk/openapi.json\`.
 
 - **specification**: written in the specification of the API. It is the first authority: where two sources disagree, it wins.
   The tables name the section.
@@ -50,12 +50,6 @@ the same facts from \`support-workspace-sdk/catalogue\`.
 The SDK marks every operation with one of these words: in the [endpoint table](../README.md#endpoints), in the docs comments,
 and as \`@experimental\` if it is inferred. The documents were read on ${operations.me.sources[0]?.date}.`
   return `${[intro, ...topics.map(topicSection)].join('\n\n')}\n`
-}
-
-function observedText(): string {
-  const { length } = Object.values(operations).filter(({ observed }) => observed !== undefined)
-  if (length === 0) return 'Nothing here was tested against the live service.'
-  return `Calls to the live service have shown ${length} operations, which the tables mark as observed.`
 }
 
 function topicSection({ title, intro, facts, unknown, resource, advice }: Topic): string {
@@ -79,7 +73,7 @@ function operationRow(operation: CatalogueOperation): string[] {
   const fields = body === undefined ? {} : models[body].fields
   const required = Object.entries(fields).filter(([, field]) => field.required)
   const names = required.map(([name]) => `\`${name}\``).join(', ')
-  return [`\`${method} ${path}\`${names && ` with ${names}`}`, evidenceOf(operation), sourcesOf(operation)]
+  return [`\`${method} ${path}\`${names && ` with ${names}`}`, operation.evidence, sourcesOf(operation)]
 }
 
 function fieldsPage(): string {
@@ -88,7 +82,7 @@ function fieldsPage(): string {
     `\`${operation.operationId}\``,
     operation.actor === 'self' ? '`self`' : 'any',
     operation.repeat,
-    evidenceOf(operation),
+    operation.evidence,
     sourcesOf(operation),
   ])
   return `# Methods and fields
@@ -96,8 +90,8 @@ function fieldsPage(): string {
 ${generated}
 
 For everyone who must know how a method or field is known:
-[specification, reference or inferred](service.md). Programs read the same from \`support-workspace-sdk/catalogue\`, for example
-\`models.conversation.fields.status\`.
+[specification, reference or inferred](service.md). Programs read the same from
+\`support-workspace-sdk/openapi.json\`.
 
 ## Methods
 
@@ -122,7 +116,7 @@ function modelSection(model: CatalogueModel): string {
     `\`${field}\``,
     typeOf(known),
     withoutPeriod(known.meaning.text),
-    evidenceOf(known),
+    known.evidence,
     known.meaning.evidence,
     known.required ? 'required' : (known.nullable?.evidence ?? ''),
     sourcesOf(known),
@@ -136,10 +130,6 @@ function typeOf({ type, model, items, format }: CatalogueField): string {
   const inner = title === undefined ? items : `[${title}](#${title.toLowerCase()})`
   const shown = type === 'array' ? `array of ${inner}` : (inner ?? type)
   return format === undefined ? shown : `${shown}, ${format.replace('-', ' ')}`
-}
-
-function evidenceOf({ evidence, observed }: CatalogueOperation | CatalogueField): string {
-  return observed === undefined ? evidence : `${evidence}, observed ${observed.last}`
 }
 
 /** Sections, tools and pages, each of which says by its form which document it belongs to. */

@@ -1,7 +1,6 @@
 import type { OperationId } from '../client/index.ts'
 import type { KnownScope } from '../shared/scopes.ts'
 import { frozen } from './fact.ts'
-import { observed } from './observed.ts'
 import { conversationOperations } from './operations/conversations.ts'
 import type { CatalogueOperation, Entry } from './operations/operation.ts'
 import { organizationOperations } from './operations/organization.ts'
@@ -30,8 +29,8 @@ export const operations: Readonly<Record<OperationId, CatalogueOperation>> = /* 
 
 function withIds(): Record<OperationId, CatalogueOperation> {
   const named = Object.entries(entries).map(([id, entry]) => {
-    const [scope, seen] = [scopeOf(id, entry), observed.operations[id]]
-    return [id, { id, ...entry, ...(scope && { scope }), ...(seen && { observed: seen }) }]
+    const scope = scopeOf(id, entry)
+    return [id, { id, ...entry, ...(scope && { scope }) }]
   })
   return frozen(Object.fromEntries(named))
 }

@@ -1,111 +1,80 @@
 import { isObject, type JsonObject, parseObject } from '../shared/json.ts'
 
-/** The most requests of one probe, and the pause between two of them in milliseconds. */
-export const mostRequests = 45
+/** Pause between two requests, in milliseconds. */
 export const pause = 250
-/** How long a request can take with its body, in milliseconds, and the most bytes of a body: as a client's defaults. */
+/** How long a request can take with its body, in milliseconds, and the most bytes of a body, as in a client. */
 const timeout = 30_000
 const mostBytes = 32 * 1024 * 1024
 
 export interface Answer {
   readonly status: number
+  readonly headers: Headers
   /** The body if it is a JSON object. */
   readonly body: JsonObject | undefined
-  /** `data` of the body, as a list. Undefined for an error, or if `data` is missing. */
+  /** `data` of a successful response, as a list. */
   readonly items: readonly JsonObject[] | undefined
-  /** `data` of the body, as an object. */
+  /** `data` of a successful response, as an object. */
   readonly item: JsonObject | undefined
-  /** The cursor of the next page, or undefined. */
+  /** The cursor of the next page. */
   readonly after: string | undefined
-  readonly before: string | undefined
-  readonly isPage: boolean
-  readonly headers: Headers
 }
 
 /** Thrown when the probe must not go on. The message is a reason without any text of the service. */
 export class Stopped extends Error {}
 
-export interface RequestOptions {
+export interface ServiceOptions {
   readonly baseUrl: string
   readonly accessToken: string
   readonly signal: AbortSignal
-  readonly fetch: (url: string, init: RequestInit) => Promise<Response>
-  readonly wait: (milliseconds: number) => Promise<unknown>
 }
 
-export type Get = (
-  path: string,
-  query?: Readonly<Record<string, string>>,
-  headers?: Readonly<Record<string, string>>,
-) => Promise<Answer>
+/** Requests a path below `/api/oauth/v1`. */
+export type Get = (path: string, query?: Record<string, string>, headers?: Record<string, string>) => Promise<Answer>
 
-/** Sends the GET requests of a probe, one after the other. Stops at the first 429 or 5xx. */
-export class Requests {
-  readonly #options: RequestOptions
-  readonly answers: Answer[] = []
-  count = 0
-
-  constructor(options: RequestOptions) {
-    this.#options = options
-  }
-
-  /** Requests a path below `/api/oauth/v1`. */
-  readonly get: Get = async (path, query = {}, headers = {}) => {
-    const { baseUrl, accessToken, signal, wait } = this.#options
-    if (this.count === mostRequests) throw new Stopped(`The probe sends at most ${mostRequests} requests.`)
-    if (this.count > 0) await wait(pause)
+/** Returns a function that sends GET requests one after the other, and stops at the first 429 or 5xx. */
+export function openService({ baseUrl, accessToken, signal }: ServiceOptions) {
+  const answers: Answer[] = []
+  const get: Get = async (path, query = {}, headers = {}) => {
+    if (answers.length > 0) await new Promise((resolve) => setTimeout(resolve, pause))
     signal.throwIfAborted()
-    this.count += 1
     const text = new URLSearchParams(query).toString()
-    const answer = await this.#send(`${baseUrl}/api/oauth/v1${path}${text && `?${text}`}`, {
+    const init: RequestInit = {
       headers: { accept: 'application/json', authorization: `Bearer ${accessToken}`, ...headers },
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
       redirect: 'manual',
-    })
+    }
+    const answer = await fetch(`${baseUrl}/api/oauth/v1${path}${text && `?${text}`}`, init)
+      .then(answerOf)
+      .catch(() => {
+        signal.throwIfAborted()
+        throw new Stopped(`A request got no answer within ${timeout / 1000} s, or one that is too long.`)
+      })
+    answers.push(answer)
     if (answer.status === 429 || answer.status >= 500) throw new Stopped(`It stopped at a ${answer.status}.`)
-    this.answers.push(answer)
     return answer
   }
-
-  async #send(url: string, init: RequestInit): Promise<Answer> {
-    try {
-      const response = await this.#options.fetch(url, init)
-      return answerOf(response, await textOf(response))
-    } catch {
-      this.#options.signal.throwIfAborted()
-      throw new Stopped(`A request got no answer within ${timeout / 1000} s, or one that is too long.`)
-    }
-  }
+  return { get, answers }
 }
 
-async function textOf({ body }: Response): Promise<string> {
+async function answerOf({ status, headers, body: stream }: Response): Promise<Answer> {
   const chunks: Uint8Array[] = []
   let bytes = 0
-  for await (const chunk of body ?? []) {
+  for await (const chunk of stream ?? []) {
     bytes += chunk.byteLength
-    // Ending the loop releases the connection.
+    // Leaving the loop releases the connection.
     if (bytes > mostBytes) throw new Error('The body is too long.')
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString()
-}
-
-function answerOf({ status, headers }: Response, text: string): Answer {
-  const body = parseObject(text)
+  const body = parseObject(Buffer.concat(chunks).toString())
   const { data, page_metadata: metadata } = body ?? {}
   const isSuccess = status >= 200 && status < 300
-  const cursor = (name: 'after' | 'before') => {
-    const value = isObject(metadata) ? metadata[name] : undefined
-    return typeof value === 'string' && value !== '' ? value : undefined
-  }
+  const after = isObject(metadata) ? metadata.after : undefined
   return {
     status,
+    headers,
     body,
     items: isSuccess && Array.isArray(data) && data.every(isObject) ? data : undefined,
     item: isSuccess && isObject(data) ? data : undefined,
-    after: cursor('after'),
-    before: cursor('before'),
-    isPage: isObject(metadata),
-    headers,
+    after: typeof after === 'string' && after !== '' ? after : undefined,
   }
 }

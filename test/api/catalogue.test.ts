@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { models, operations, topics } from 'support-workspace-sdk/catalogue'
 import { describe, expect, test } from 'vitest'
 import { generatedPages } from '../../scripts/service-pages.ts'
+import { models, operations, topics } from '../../src/api/index.ts'
 import { operations as clientOperations } from '../../src/client/resources/operations.ts'
 import { documentedNames } from '../../src/client/schemas/validate.ts'
 import { root } from '../docs/page.ts'

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
-import { models, operations } from 'support-workspace-sdk/catalogue'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
+import { models, operations } from '../../src/api/index.ts'
 import { root } from '../docs/page.ts'
 import { commentOf } from './comments.ts'
 

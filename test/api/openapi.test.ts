@@ -1,6 +1,6 @@
-import { models, operations } from 'support-workspace-sdk/catalogue'
 import { describe, expect, test } from 'vitest'
 import { openApiDocument } from '../../scripts/openapi.ts'
+import { models, operations } from '../../src/api/index.ts'
 
 // The tools of other houses check the document in test/openapi.
 

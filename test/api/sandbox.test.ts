@@ -1,5 +1,5 @@
-import { models, operations } from 'support-workspace-sdk/catalogue'
 import { expect, test } from 'vitest'
+import { models, operations } from '../../src/api/index.ts'
 import { operations as sandboxOperations } from '../../src/sandbox/server/app.ts'
 
 // The sandbox is written from the documents, and marks by itself what it guesses.

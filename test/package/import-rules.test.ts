@@ -30,8 +30,6 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   core: [],
   client: ['core'],
   api: ['client', 'core'],
-  evidence: ['api', 'core'],
-  probe: ['api', 'evidence'],
   storage: [],
   connections: ['client', 'core', 'storage'],
   oauth: ['client', 'core', 'storage', 'connections'],
@@ -40,7 +38,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   sandbox: [],
   'fault-test': ['client', 'core', 'storage', 'sandbox'],
   // The root index is the entry point of the package.
-  cli: ['.', 'client', 'journal', 'oauth', 'probe', 'sandbox', 'storage', 'fault-test'],
+  cli: ['.', 'api', 'client', 'journal', 'oauth', 'sandbox', 'storage', 'fault-test'],
 }
 
 /** The layers of the sandbox, as listed in its index, from the bottom up: what else each imports, besides packages and itself. */

@@ -43,7 +43,7 @@ test('the tarball contains exactly these files, declarations, and chunks that se
   const isChunk = (path: string) => /^dist\/[a-z]+-[\w-]{8}\./.test(path)
   const names = project.files.filter((path) => !/\.d\.c?ts$/.test(path) && !isChunk(path)).sort()
   const programs = entries.map((entry) => entry.replace('support-workspace-sdk', '').slice(1) || 'index')
-  const withoutMap = ['catalogue', 'probe', 'sandbox']
+  const withoutMap = ['sandbox']
   const maps = programs.filter((name) => !withoutMap.includes(name)).map((name) => `dist/${name}.js.map`)
   expect(names).toEqual(
     [
@@ -61,7 +61,6 @@ test('the tarball contains exactly these files, declarations, and chunks that se
       'dist/cli.js',
       ...programs.flatMap((name) => [`dist/${name}.js`, `dist/${name}.cjs`]),
       ...maps,
-      'dist/evidence.schema.json',
       'dist/openapi.json',
       'dist/fault-test-preload.js',
       'dist/third-party-licenses.txt',

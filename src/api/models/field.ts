@@ -1,13 +1,4 @@
-import {
-  type Fact,
-  factFrom,
-  guide,
-  mcpTool,
-  type Observation,
-  reference,
-  type Source,
-  type Statement,
-} from '../fact.ts'
+import { type Fact, factFrom, guide, mcpTool, reference, type Source, type Statement } from '../fact.ts'
 
 /** The facts about a field. `evidence` and `sources` are about its name and type. */
 export interface CatalogueField extends Fact {
@@ -28,8 +19,6 @@ export interface CatalogueField extends Fact {
   readonly meaning: Statement
   /** The evidence that the field can be null or absent. Undefined for required fields and in requests. */
   readonly nullable?: Fact
-  /** Calls to the live service that returned it. Absent if there was none. */
-  readonly observed?: Observation
 }
 
 /** The facts about a JSON object. `evidence` and `sources` are about its existence. */

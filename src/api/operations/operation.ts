@@ -1,7 +1,7 @@
 import type { OperationId } from '../../client/index.ts'
 import type { Evidence } from '../../core/index.ts'
 import type { KnownScope } from '../../shared/scopes.ts'
-import { type Fact, guide, type Observation, reference, type Source, type Statement, specification } from '../fact.ts'
+import { type Fact, guide, reference, type Source, type Statement, specification } from '../fact.ts'
 import type { ModelName } from '../models.ts'
 
 /** The facts about an operation. `evidence` and `sources` are about its method and path. */
@@ -38,8 +38,6 @@ export interface CatalogueOperation extends Fact {
   readonly response?: ModelName
   /** Other facts about the operation. */
   readonly notes: readonly Statement[]
-  /** Calls to the live service that succeeded. Absent if there was none. */
-  readonly observed?: Observation
 }
 
 const prefix = '/api/oauth/v1'
@@ -52,7 +50,7 @@ interface Definition extends Partial<Pick<CatalogueOperation, 'actor' | 'envelop
 }
 
 /** An operation before its id and scope are known. */
-export type Entry = Omit<CatalogueOperation, 'id' | 'scope' | 'observed'>
+export type Entry = Omit<CatalogueOperation, 'id' | 'scope'>
 
 /** Returns an operation that has a page in the reference. `title` is the title of the page. */
 export function printed(title: string, definition: Definition): Entry {

@@ -13,6 +13,8 @@ export const ofResources: readonly Topic[] = [
       'The values of `status`. Informal notes mention open, closed, resolved, on hold and waiting',
       'Whether `user_id` of an assignment is a user id or a membership id',
       'The order of `conversations.list`',
+      'Whether `conversations.list` contains closed conversations',
+      'Whether the entry of a conversation in the list changes when a message arrives',
       'Whether `last_message` is text or HTML',
       'The path of the filter options, which the MCP tool `filter_conversations` returns',
     ],
