@@ -46,7 +46,6 @@ export type { OperationId } from './client/resources/operations.ts'
 export type { OrganizationResource } from './client/resources/organization.ts'
 export type { Segments } from './client/resources/segments.ts'
 export type { Tasks } from './client/resources/tasks.ts'
-export { AdaptiveRateLimiter, type AdaptiveRateLimiterOptions } from './core/adaptive-rate-limiter.ts'
 export type { Call, WithResponse } from './core/call.ts'
 export type { OptionsOf, ResultOf } from './core/call-operation.ts'
 export type {
@@ -87,7 +86,6 @@ export type {
   ValidationMode,
 } from './core/options.ts'
 export type { Page, Paginated } from './core/pagination.ts'
-export type { EndTurn, RateLimitedCall, RateLimiter, RefusedRequest } from './core/rate-limiter.ts'
 export type { ChangeableOptions } from './core/settings.ts'
 export {
   ActorSelfRequiredError,
@@ -117,6 +115,14 @@ export {
   UnprocessableError,
 } from './errors/index.ts'
 export type { RequestErrorDetails } from './errors/request-error.ts'
+export {
+  AdaptiveRateLimiter,
+  type AdaptiveRateLimiterOptions,
+  type EndTurn,
+  type RateLimitedCall,
+  type RateLimiter,
+  type RefusedRequest,
+} from './rate-limiter/index.ts'
 export type { Actor } from './shared/actor.ts'
 export type { KnownScope, Scope } from './shared/scopes.ts'
 export { textToHtml } from './shared/text-to-html.ts'

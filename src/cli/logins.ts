@@ -134,18 +134,9 @@ export class Logins {
     await this.#forget(seen, left)
   }
 
-  /** Returns the token of a login. The store gives it to none but the requests of its clients. */
-  async tokenOf({ baseUrl, connection }: Login): Promise<string> {
-    let header: string | null = null
-    const workspace = await this.storeOf(baseUrl).workspace(connection.key, {
-      validation: 'off',
-      fetch: async (_url, init) => {
-        header = new Headers(init?.headers as Record<string, string>).get('authorization')
-        return Response.json({})
-      },
-    })
-    await workspace.me()
-    return String(header).replace(/^Bearer /, '')
+  /** Returns the token of a login. */
+  tokenOf({ baseUrl, connection }: Login): Promise<string> {
+    return this.storeOf(baseUrl).token(connection.key)
   }
 
   /** Removes a token to which no name leads any more. */

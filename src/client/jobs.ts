@@ -6,18 +6,19 @@ const exitCodes: Readonly<Record<Remedy, number>> = { verify: 65, fix: 70, retry
 
 /**
  * Returns the exit code for an error that a program ends with: 65 for the remedy `verify`, 70 for `fix`, 75 for `retry`
- * and 77 for `reconnect`. Cron, systemd or a supervisor can act on it. Any other error is 1.
+ * and 77 for `reconnect`. Cron, systemd or a supervisor can act on it. Any other error, or a remedy that this version
+ * does not know, is 1.
  *
  * @example
  * process.exitCode = exitCodeOf(new Error('a bug'))
  */
 export function exitCodeOf(error: unknown): number {
-  return isSupportWorkspaceError(error) ? exitCodes[error.remedy] : 1
+  return isSupportWorkspaceError(error) ? (exitCodes[error.remedy] ?? 1) : 1
 }
 
 /**
  * Client options for programs that run unattended, such as an export at night, because they can wait longer before they
- * fail. For a backlog, add `rateLimiter: new AdaptiveRateLimiter()`.
+ * fail.
  *
  * @example
  * const patient = workspace.withOptions(jobOptions)

@@ -249,9 +249,19 @@ export class ConnectionStore {
     })
   }
 
+  /**
+   * Returns the token of a connection. The command prints its own; everything else uses a client.
+   *
+   * @internal
+   */
+  async token(key: string): Promise<string> {
+    checkConnectionKey(key)
+    return requireToken(key, await this.#settings.records.find(key)).accessToken
+  }
+
   #workspaceOf(key: string, { actor, scopes }: Connection): SupportWorkspace<'app'> | SupportWorkspace<'self'> {
     const accessToken: AccessTokenSource = {
-      getAccessToken: async () => requireToken(key, await this.#settings.records.find(key)).accessToken,
+      getAccessToken: () => this.token(key),
       onInvalidToken: (rejected) => this.#handleRevocation(key, rejected),
     }
     const options = { context: key, ...this.#settings.clientOptions, scopes, accessToken, rateLimitKey: key }

@@ -1,8 +1,8 @@
 import type { SupportWorkspace } from '../client/index.ts'
 import { type ChangeableOptions, changeableChecks, checkSignal } from '../core/index.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
-import type { Actor } from '../shared/actor.ts'
-import { type Check, checkFunction, checkOneOf, checkOptions, mustBe, readOptions } from '../shared/check-options.ts'
+import { type Actor, checkActor } from '../shared/actor.ts'
+import { type Check, checkFunction, checkOptions, mustBe, readOptions } from '../shared/check-options.ts'
 import type { WebAbortSignal } from '../shared/web-types.ts'
 import { type ConnectionMetadata, checkMetadata } from './connection.ts'
 import type { ConnectionStoreError } from './connection-store-error.ts'
@@ -70,8 +70,6 @@ export interface ListConnectionsOptions {
    */
   readonly onUnreadable?: ((error: ConnectionStoreError) => void) | undefined
 }
-
-const checkActor = (name: string, actor: unknown) => checkOneOf(name, actor, ['app', 'self'])
 
 function checkId(name: string, id: unknown): string {
   if (typeof id === 'string' && id !== '') return id

@@ -1,10 +1,6 @@
-import {
-  AdaptiveRateLimiter,
-  type ClientOptions,
-  checkClientOptions as checkOptionsOfClient,
-  settingsOf,
-} from '../core/index.ts'
+import { type ClientOptions, checkClientOptions as checkOptionsOfClient, settingsOf } from '../core/index.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
+import { AdaptiveRateLimiter } from '../rate-limiter/index.ts'
 import { type Check, checkFlag, checkFunction, checkObject, checkText, readOptions } from '../shared/check-options.ts'
 import type { SealSecret } from '../shared/seal.ts'
 import { checkStorage, type KeyValueStorage, memoryStorage } from '../storage/interface.ts'
@@ -67,8 +63,7 @@ export interface ConnectionStoreOptions {
   readonly keepRevoked?: boolean | undefined
   /**
    * The options of every client that the store creates, including the one that calls `/me`. All clients share one
-   * `rateLimiter`, by default an `AdaptiveRateLimiter`, which limits each connection by its key. Jobs that send a
-   * backlog are faster with `client: { rateLimiter: new AdaptiveRateLimiter() }`.
+   * `rateLimiter`, by default an `AdaptiveRateLimiter`, which limits each connection by its key.
    */
   readonly client?: Omit<ClientOptions, (typeof ownClientOptions)[number]> | undefined
 }

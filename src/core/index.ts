@@ -1,6 +1,5 @@
 // The names that other folders import from the core, which sends calls. `src/index.ts` has the public names.
 
-export { AdaptiveRateLimiter } from './adaptive-rate-limiter.ts'
 export { Call } from './call.ts'
 export { CallClock } from './call-clock.ts'
 export { callOperation, copyDefinition, type OptionsOf, type ResultOf } from './call-operation.ts'

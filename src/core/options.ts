@@ -1,9 +1,9 @@
+import type { RateLimiter } from '../rate-limiter/index.ts'
 import type { Actor } from '../shared/actor.ts'
 import type { WebAbortSignal, WebFetch } from '../shared/web-types.ts'
 import type { Hooks } from './hooks.ts'
 import type { Middleware } from './middleware.ts'
 import type { QueryValue } from './operation.ts'
-import type { RateLimiter } from './rate-limiter.ts'
 
 /** Provides the access token of a client, and is notified when the service rejects it. */
 export interface AccessTokenSource {

@@ -1,28 +1,20 @@
-// This folder sends calls. Each call passes through two rings of layers: the outer ring runs once for each call, and
-// the inner ring once for each attempt. For this folder, operations are only data.
+// This folder sends calls. Middleware runs around a call, and `sendAttempt` once for each request. For this folder,
+// operations are only data.
 
-import { type AttemptRequest, addingHeaders, authorizing, guarding } from './attempt.ts'
 import { actorSelfRequired, timeoutError } from './call-errors.ts'
 import { CallRecord } from './call-record.ts'
-import { exchange } from './exchange.ts'
 import type { PreparedCall } from './input.ts'
-import { compose, type Next, type Reply } from './layers.ts'
+import type { Next, Reply } from './layers.ts'
 import { aroundCall, sendingOnce } from './middleware-layer.ts'
 import { urlOf } from './prepare.ts'
-import { retrying } from './retrying.ts'
+import { sendUntilDone } from './retrying.ts'
 import type { ClientSettings } from './settings.ts'
-import { takingTurns } from './taking-turns.ts'
 
 /** The settings of a client, and the function that sends its calls. */
 export interface Core {
   readonly settings: ClientSettings
   readonly send: Next<PreparedCall>
 }
-
-const sendAttempt = /* @__PURE__ */ compose<AttemptRequest>(
-  [authorizing, addingHeaders, takingTurns, guarding],
-  exchange,
-)
 
 export function createCore(settings: ClientSettings): Core {
   const send = (call: PreparedCall) => sendCall(call, settings)
@@ -40,7 +32,7 @@ async function sendCall(call: PreparedCall, settings: ClientSettings): Promise<R
   try {
     clock.throwIfOver()
     if (call.operation.actor === 'self' && settings.actor === 'app') throw actorSelfRequired(record)
-    const reply = await retrying({ record, url, headers: {} }, sendAttempt)
+    const reply = await sendUntilDone(record, url)
     record.endCall()
     return reply
   } catch (thrown) {

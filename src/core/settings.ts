@@ -1,6 +1,7 @@
 import { SupportWorkspaceError } from '../errors/index.ts'
 import { safeCause } from '../errors/redact.ts'
-import type { Actor } from '../shared/actor.ts'
+import { AdaptiveRateLimiter, type RateLimiter } from '../rate-limiter/index.ts'
+import { type Actor, checkActor } from '../shared/actor.ts'
 import { sha256 } from '../shared/bytes.ts'
 import {
   type Check,
@@ -20,19 +21,17 @@ import {
 import { checkAccessToken, parseBaseUrl } from '../shared/credentials.ts'
 import { isObject, isPlainObject } from '../shared/json.ts'
 import type { WebFetch } from '../shared/web-types.ts'
-import { AdaptiveRateLimiter } from './adaptive-rate-limiter.ts'
 import { checkHeaders, copyAppInfo, type HeaderSource, userAgent } from './headers.ts'
 import { type Hooks, hookNames } from './hooks.ts'
 import { createLog, loggingDrift, loggingHooks, logLevels, warningOnce } from './logging.ts'
 import type { Middleware } from './middleware.ts'
 import type { AccessTokenSource, ClientOptions, Drift, Logger, ValidationMode } from './options.ts'
-import type { RateLimiter } from './rate-limiter.ts'
 import type { Warn } from './undocumented.ts'
 
 const clientChecks = {
   baseUrl: (_, value) => (value instanceof URL ? value.href : value),
   accessToken: (_, value) => value,
-  actor: (name, value) => checkOneOf(name, value, ['app', 'self']),
+  actor: checkActor,
   scopes: checkScopes,
   fetch: checkFunction<WebFetch>,
   timeout: checkPositive,

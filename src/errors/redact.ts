@@ -148,6 +148,15 @@ export function isError(value: unknown): value is Error {
   return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]'
 }
 
+/**
+ * Returns a thrown value if it is an error, and an error about it otherwise.
+ *
+ * @param name the caller's function that threw it
+ */
+export function toError(thrown: unknown, name: string): Error {
+  return isError(thrown) ? thrown : new Error(`\`${name}\` threw a value that is not an error.`, { cause: thrown })
+}
+
 /** Sets the name, and a stack without frames: they would point here, and the original can quote a secret. */
 function named(error: Error, name: string): Error {
   Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true })

@@ -1,5 +1,6 @@
 import { LoginError, type LoginErrorReason, type NetworkError, type TimeoutError } from '../errors/index.ts'
 import { temporaryCodes } from '../errors/login-error.ts'
+import { escapeHtml } from '../shared/text-to-html.ts'
 
 /** The errors of a login before `onConnected` is called. */
 export type LoginFailure = LoginError | NetworkError | TimeoutError
@@ -87,10 +88,6 @@ function sentenceFor(failure: LoginFailure): string {
   if (reason === 'authorization_failed') return 'The service rejected the login.'
   if (reason === 'transaction_used') return 'This login was already used. Try again if you are not connected.'
   return 'This login is no longer valid. It took too long, was already used, or was started in another browser.'
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
 const style = `

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, LoginError, NetworkError, TimeoutError } from '../errors/index.ts'
-import { isError } from '../errors/redact.ts'
+import { toError } from '../errors/redact.ts'
 import type { AccessToken } from '../shared/access-token.ts'
 import { createSealer } from '../shared/seal.ts'
 import type { WebRequest, WebResponse } from '../shared/web-types.ts'
@@ -171,7 +171,7 @@ export function createLoginHandlers<Data = unknown>(
       markComplete(state)
       return withSecurityHeaders(result ?? seeOther(login.returnTo), cleared)
     } catch (error) {
-      const response = await report(toError(error), 500)
+      const response = await report(toError(error, 'onConnected'), 500)
       if (response === undefined) throw error
       return withSecurityHeaders(response, cleared)
     }
@@ -226,10 +226,6 @@ function isSpeculative({ headers }: Request): boolean {
 
 function isLoginFailure(error: unknown): error is LoginFailure {
   return error instanceof LoginError || error instanceof NetworkError || error instanceof TimeoutError
-}
-
-function toError(thrown: unknown): Error {
-  return isError(thrown) ? thrown : new Error('`onConnected` threw a value that is not an error.', { cause: thrown })
 }
 
 /** Checks for the properties of a `Response`, which can be of another realm or package. */

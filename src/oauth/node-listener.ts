@@ -1,4 +1,4 @@
-import { isError } from '../errors/redact.ts'
+import { toError } from '../errors/redact.ts'
 import { checkFunction, checkOptionalFunction, checkOptions } from '../shared/check-options.ts'
 import { notify } from '../shared/notify.ts'
 import type { WebRequest, WebResponse } from '../shared/web-types.ts'
@@ -82,17 +82,13 @@ export function toNodeListener(
       }
       try {
         // Express and Connect continue with the next route after a falsy value or the string 'route'.
-        await next(toError(error))
+        await next(toError(error, 'handler'))
       } catch {
         // An unhandled rejection would end the process.
         sendFailure(response)
       }
     }
   }
-}
-
-function toError(thrown: unknown): Error {
-  return isError(thrown) ? thrown : new Error('The handler threw a value that is not an error.', { cause: thrown })
 }
 
 /** Returns the request for the handler, or an error response. */

@@ -1,6 +1,6 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
 import { InvalidArgumentError } from '../errors/index.ts'
-import type { Actor } from '../shared/actor.ts'
+import { type Actor, checkActor } from '../shared/actor.ts'
 import { checkOptions, checkPlain } from '../shared/check-options.ts'
 import { parseScopes, type Scope } from '../shared/scopes.ts'
 import type { AppSettings } from './app-options.ts'
@@ -9,7 +9,7 @@ import { LoginTransaction } from './transaction.ts'
 /** The scopes, actor and parameters of a login. */
 export interface LoginRequest {
   /**
-   * The scopes to request, as a list or separated by spaces. `scopesFor` returns the scopes that operations need.
+   * The scopes to request, as a list, or separated by spaces or commas. `scopesFor` returns the scopes that operations need.
    * `scopesToRequest` of an `InsufficientScopeError` adds the scopes that a call was missing. A member's role can
    * remove `:write` scopes ([specification](docs/service.md#actors)).
    */
@@ -83,12 +83,12 @@ export function checkLoginRequest(request: LoginRequest): CheckedLoginRequest {
   checkOptions('request', request, loginRequestNames, 'a login')
   return {
     scope: checkScope(request.scope),
-    actor: checkActor(request.actor),
+    actor: request.actor === undefined ? undefined : checkActor('actor', request.actor),
     parameters: checkParameters(request.parameters),
   }
 }
 
-/** Checks scopes against RFC 6749, section 3.3, except for the comma, which the service treats as a separator. */
+/** Checks scopes against RFC 6749, section 3.3, except for the comma, which separates scopes like a space. */
 function checkScope(scope: unknown): string {
   const list: unknown = typeof scope === 'string' ? parseScopes(scope) : scope
   const isScope = (name: unknown) => typeof name === 'string' && /^[!#-+\--[\]-~]+$/.test(name)
@@ -100,11 +100,6 @@ function checkScope(scope: unknown): string {
     )
   }
   return [...new Set(list)].join(' ')
-}
-
-function checkActor(actor: unknown): Actor | undefined {
-  if (actor === undefined || actor === 'app' || actor === 'self') return actor
-  throw new InvalidArgumentError('actor', '`actor` must be "app" or "self".', 'Pass one of them, or leave it out.')
 }
 
 /**

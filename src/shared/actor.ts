@@ -1,3 +1,5 @@
+import { checkOneOf } from './check-options.ts'
+
 /**
  * Who a token acts as ([specification](docs/service.md#actors)):
  *
@@ -6,3 +8,8 @@
  *   members.
  */
 export type Actor = 'app' | 'self'
+
+/** Checks an actor that a caller passed. */
+export function checkActor(name: string, actor: unknown): Actor {
+  return checkOneOf(name, actor, ['app', 'self'])
+}

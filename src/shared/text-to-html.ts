@@ -29,6 +29,7 @@ export function textToHtml(text: string): string {
     .join('')
 }
 
-function escapeHtml(line: string): string {
-  return line.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+/** Escapes text for HTML, in an element or a quoted attribute. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -90,6 +90,7 @@ describe('exitCodeOf', () => {
     [failed('retry'), 75],
     [failed('reconnect'), 77],
     [new InvalidArgumentError('limit', 'It is wrong.', 'Pass another.'), 70],
+    [failed('of a later version' as Remedy), 1],
     [new TypeError('a bug'), 1],
     [undefined, 1],
   ])('%s is %i', (error, code) => expect(exitCodeOf(error)).toBe(code))

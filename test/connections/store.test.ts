@@ -30,6 +30,16 @@ describe.each([
     expect((await workspace.me()).user?.id).toBe(saved.user?.id)
   })
 
+  test('gives the command its own token without a request, and only while there is one', async () => {
+    const token = sandbox.issueToken()
+    const { key } = await store().save(token)
+    const { length } = sandbox.requests
+    expect(await store().token(key)).toBe(token)
+    await store().remove(key)
+    expect(await storeError(store().token(key))).toMatchObject({ reason: 'not_connected', key })
+    expect(sandbox.requests).toHaveLength(length)
+  })
+
   test('keeps a separate connection for each actor, organization and user', async () => {
     const [first, second] = sandbox.state.organizations
     const member = sandbox.state.members.find((one) => one.role === 'agent')

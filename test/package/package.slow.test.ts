@@ -53,7 +53,6 @@ test('the tarball contains exactly these files, declarations, and chunks that se
       'LICENSE',
       'README.md',
       'SECURITY.md',
-      'bench/chart.svg',
       'package.json',
       'test/storage/contract.ts',
       ...filesIn('decisions'),

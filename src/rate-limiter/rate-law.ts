@@ -14,7 +14,7 @@
 //
 // `npm run limiter-rows` measures the results.
 
-import type { RefusedRequest } from './rate-limiter.ts'
+import type { RefusedRequest } from './interface.ts'
 
 /** The tolerated share of 429s. Smaller shares are often accidents, which a lower rate would not avoid. */
 const toleratedShare = 0.2

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { RateLaw } from '../../src/core/rate-law.ts'
+import { RateLaw } from '../../src/rate-limiter/rate-law.ts'
 
 const always = Number.NEGATIVE_INFINITY
 const hour = 3_600_000

@@ -1,6 +1,6 @@
 import { type Check, checkInteger, mustBe, readOptions } from '../shared/check-options.ts'
 import type { WebAbortSignal } from '../shared/web-types.ts'
-import type { EndTurn, RateLimitedCall, RateLimiter } from './rate-limiter.ts'
+import type { EndTurn, RateLimitedCall, RateLimiter } from './interface.ts'
 import { RateQueue } from './rate-queue.ts'
 
 /** The options of an `AdaptiveRateLimiter`. */

@@ -1,7 +1,7 @@
 import { untilAborted } from '../shared/abort.ts'
 import { longestTimer } from '../shared/check-options.ts'
+import type { RateLimitedCall, RefusedRequest } from './interface.ts'
 import { RateLaw, slack } from './rate-law.ts'
-import type { RateLimitedCall, RefusedRequest } from './rate-limiter.ts'
 
 /** Ends the permit of a request. */
 type EndPermit = (refused?: RefusedRequest) => void
