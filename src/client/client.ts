@@ -2,6 +2,7 @@ import {
   type Call,
   type CallOptions,
   type ChangeableOptions,
+  type CheckedClientOptions,
   type ClientOptions,
   type Core,
   callOperation,
@@ -217,10 +218,10 @@ function equip(workspace: SupportWorkspace, core: Core, identity: Me | undefined
  */
 function derive<Client extends SupportWorkspace>(
   workspace: Client,
-  options: ClientOptions,
+  options: CheckedClientOptions,
   identity: Me | undefined,
 ): Client {
   const copy = Object.assign(Object.create(Object.getPrototypeOf(workspace)), workspace) as Client
-  equip(copy, createCore(settingsOf(checkClientOptions(options))), identity)
+  equip(copy, createCore(settingsOf(options)), identity)
   return copy
 }
