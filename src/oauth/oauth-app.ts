@@ -151,10 +151,9 @@ export class OAuthApp {
     const signal = signalOf(options)
     const { code, codeVerifier, scope } = checkGrant(grant, this.redirectUri)
     const secrets = [...this.#settings.secrets, code, codeVerifier]
-    const checked = { code, codeVerifier, parameters: new URLSearchParams({ code }), state: undefined, secrets }
     // The scopes come from the browser, so they do not show which scopes were granted.
     const scopes = { requestedScope: typeof scope === 'string' ? scope : undefined, defaultScope: '' }
-    return exchangeCode(this.#settings, checked, scopes, signal)
+    return exchangeCode(this.#settings, { code, codeVerifier, secrets }, scopes, signal)
   }
 
   /** Returns the app's options without the secret. */
