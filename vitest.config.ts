@@ -9,6 +9,7 @@ export default defineConfig({
       { find: /^support-workspace-sdk$/, replacement: source('index.ts') },
       { find: /^support-workspace-sdk\/journal$/, replacement: source('journal/index.ts') },
       { find: /^support-workspace-sdk\/oauth$/, replacement: source('oauth/index.ts') },
+      { find: /^support-workspace-sdk\/html$/, replacement: source('html/index.ts') },
       { find: /^support-workspace-sdk\/otel$/, replacement: source('otel/index.ts') },
       { find: /^support-workspace-sdk\/storage$/, replacement: source('storage/index.ts') },
       { find: /^support-workspace-sdk\/sandbox$/, replacement: source('sandbox/index.ts') },
