@@ -104,7 +104,7 @@ function describe({ text, isOpen, fields, evidence }: ApiModel, section: string,
 }
 
 /** Returns the comment of a field: its meaning, and what of it is inferred. */
-export function commentOf({ evidence, meaning }: ApiField): string {
+function commentOf({ evidence, meaning }: ApiField): string {
   if (evidence === 'inferred') return `${meaning.text} The field is inferred.`
   return meaning.evidence === 'inferred' ? meaning.text.replace(/\.(?= |$)/, ' (inferred).') : meaning.text
 }
