@@ -1,18 +1,11 @@
-// Writes openapi.json: OpenAPI 3.1, with the schemas of the client and the facts of the catalogue.
+// Writes openapi.json: OpenAPI 3.1, with the schemas of the client and the facts of src/api.
 //
 //   node scripts/openapi.ts dist
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
-import {
-  type CatalogueField,
-  type CatalogueOperation,
-  type Fact,
-  type ModelName,
-  models,
-  operations,
-} from '../src/api/index.ts'
-import { all } from '../src/client/schemas/schemas.ts'
+import { type ApiField, type ApiOperation, type Fact, type ModelName, models, operations } from '../src/api/index.ts'
+import { all } from '../src/client/generated/schemas.ts'
 import { knownScopes } from '../src/shared/scopes.ts'
 import { version } from '../src/shared/version.ts'
 
@@ -92,7 +85,7 @@ function oauthScheme(): Json {
   }
 }
 
-function operationOf(operation: CatalogueOperation): Json {
+function operationOf(operation: ApiOperation): Json {
   const { id, operationId, title, method, path, scope, actor, repeat, body, notes } = operation
   const parameters = [
     ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
@@ -131,7 +124,7 @@ function operationOf(operation: CatalogueOperation): Json {
   }
 }
 
-function successOf({ method, envelope, response }: CatalogueOperation): Json {
+function successOf({ method, envelope, response }: ApiOperation): Json {
   const description = method === 'POST' || method === 'DELETE' ? 'Success. The status is inferred.' : 'Success.'
   if (response === undefined || envelope === 'none') return { description }
   const item = refTo(response)
@@ -142,7 +135,7 @@ function successOf({ method, envelope, response }: CatalogueOperation): Json {
   return { description, content: jsonOf({ type: 'object', properties: { data, ...metadata }, required: ['data'] }) }
 }
 
-function tagOf({ id }: CatalogueOperation): string {
+function tagOf({ id }: ApiOperation): string {
   return id.split('.')[0] ?? id
 }
 
@@ -154,7 +147,7 @@ function refTo(model: ModelName): Json {
   return { $ref: `#/components/schemas/${models[model].title}` }
 }
 
-/** Returns the schema of each model that an operation uses, as zod writes it, with what the catalogue knows of its fields. */
+/** Returns the schema of each model that an operation uses, as zod writes it, with what src/api knows of its fields. */
 function componentSchemas(): Json {
   const registry = z.registry<{ id: string }>()
   const found = schemasByModel()
@@ -184,8 +177,8 @@ function componentSchemas(): Json {
   return Object.fromEntries(named)
 }
 
-function describedField(name: string, schema: Json, field: CatalogueField | undefined): Json {
-  if (field === undefined) throw new Error(`The catalogue has no field ${name}.`)
+function describedField(name: string, schema: Json, field: ApiField | undefined): Json {
+  if (field === undefined) throw new Error(`src/api has no field ${name}.`)
   const { type, format, meaning, nullable } = field
   const known = type === 'integer' ? withInteger(schema) : schema
   const isStandard = format === 'email' || format === 'date-time'
@@ -233,6 +226,6 @@ function unwrapped(schema: z.ZodMiniType | undefined): z.ZodMiniType {
   const { innerType, element } = (schema?._zod.def ?? {}) as { innerType?: z.ZodMiniType; element?: z.ZodMiniType }
   const inner = innerType ?? element
   if (inner !== undefined) return unwrapped(inner)
-  if (schema === undefined) throw new Error('A field of the catalogue has no schema.')
+  if (schema === undefined) throw new Error('A field of src/api has no schema.')
   return schema
 }

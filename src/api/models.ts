@@ -1,7 +1,7 @@
 import { frozen } from './fact.ts'
 import { bodies } from './models/bodies.ts'
 import { envelopes } from './models/envelopes.ts'
-import type { CatalogueModel, ModelEntry } from './models/field.ts'
+import type { ApiModel, ModelEntry } from './models/field.ts'
 import { resources } from './models/resources.ts'
 
 /** The name of a model, for example `conversation`. */
@@ -15,9 +15,9 @@ export type ModelName = keyof typeof resources | keyof typeof bodies | keyof typ
  * const { status } = models.conversation.fields
  * console.log(status?.evidence, status?.meaning.evidence, status?.nullable?.evidence) // reference inferred inferred
  */
-export const models: Readonly<Record<ModelName, CatalogueModel>> = /* @__PURE__ */ withTitles()
+export const models: Readonly<Record<ModelName, ApiModel>> = /* @__PURE__ */ withTitles()
 
-function withTitles(): Record<ModelName, CatalogueModel> {
+function withTitles(): Record<ModelName, ApiModel> {
   const all: Record<string, ModelEntry> = { ...resources, ...bodies, ...envelopes }
   const named = Object.entries(all).map(([name, model]) => {
     const title = `${name.charAt(0).toUpperCase()}${name.slice(1)}`

@@ -30,7 +30,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   'rate-limiter': [],
   core: ['rate-limiter'],
   client: ['core'],
-  api: ['client', 'core'],
+  api: ['core'],
   storage: [],
   connections: ['client', 'core', 'rate-limiter', 'storage'],
   oauth: ['client', 'core', 'storage', 'connections'],
@@ -80,14 +80,9 @@ const rules: readonly Rule[] = [
     only: new RegExp(`^(sandbox/(${[layer, ...imports].join('|')})|shared/|${packages})`),
   })),
   {
-    title: 'models import only models and the actor',
-    from: /^client\/models\//,
-    only: /^(client\/models|shared\/actor\.ts$)/,
-  },
-  {
     title: 'only lazy-schemas imports the schemas',
     from: /^(?!client\/(lazy-schemas\.ts$|schemas\/))/,
-    never: /^client\/schemas\//,
+    never: /^client\/(schemas\/|generated\/schemas\.ts$)/,
   },
   { title: 'only otel/ imports OpenTelemetry', from: /^(?!otel\/)/, never: /^@opentelemetry\// },
 ]
