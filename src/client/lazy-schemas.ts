@@ -20,7 +20,7 @@ export function lazySchema<Name extends keyof Models>(name: Name): Schema<Models
 
 /** Returns the schema of a body, which knows the names of its documented fields. */
 export function lazyBodySchema<Name extends keyof Models>(name: Name): Schema<Models[Name]> {
-  return { ...lazySchema(name), documentedNames: () => loaded?.documentedNames(name) }
+  return Object.assign(lazySchema(name), { documentedNames: () => loaded?.documentedNames(name) })
 }
 
 async function load(): Promise<Loaded> {
