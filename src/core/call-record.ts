@@ -4,9 +4,9 @@ import { notify } from '../shared/notify.ts'
 import { CallClock } from './call-clock.ts'
 import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
 import type { PreparedCall } from './input.ts'
-import type { Sending } from './middleware.ts'
 import type { ResponseHead } from './response.ts'
 import { delayBefore, retryAfterOf } from './retry.ts'
+import type { Sending } from './send-through.ts'
 import type { ClientSettings } from './settings.ts'
 
 /** Starts anywhere, because two copies of this package (ESM and CommonJS) can share hooks. */
@@ -63,11 +63,7 @@ export class CallRecord {
     this.call = call
     this.settings = settings
     this.start = call.startedAt ?? performance.now()
-    this.clock = new CallClock(
-      call.signal as AbortSignal | undefined,
-      this.start + call.totalTimeout,
-      sending?.whole.signal,
-    )
+    this.clock = new CallClock(call.signal, this.start + call.totalTimeout, sending?.whole.signal)
     this.#worst = sending?.outcome ?? 'not-sent'
     const { after, before } = call.query
     this.cursor = call.operation.envelope === 'list' ? (after ?? before ?? undefined) : undefined
