@@ -1,6 +1,7 @@
 // Runs a slice of a sync pass.
 import {
   type Checkpoint,
+  CursorRejectedError,
   isSupportWorkspaceError,
   NotFoundError,
   RateLimitError,
@@ -170,22 +171,28 @@ class SyncPass {
     }
   }
 
-  async *#pagesOf(list: string) {
+  async *#pagesOf(
+    list: string,
+    resumeFrom = this.#position.checkpoint,
+  ): AsyncGenerator<{ readonly data: readonly object[]; readonly checkpoint: Checkpoint }> {
     const { workspace, signal } = this.#options
-    // A saved cursor might have expired. The list then starts again, and the ids that were seen before still count.
-    const options = {
-      resumeFrom: this.#position.checkpoint,
-      onRejectedCursor: 'restart',
-      prefetch: false,
-      signal,
-    } as const
+    const options = { resumeFrom, prefetch: false, signal }
+    let isFirst = true
     try {
-      if (list === '') yield* workspace.conversations.list({ limit }, options).pages()
-      else yield* workspace.messages.list(list, { limit }, options).pages()
+      const { conversations, messages } = workspace
+      const items = list === '' ? conversations.list({ limit }, options) : messages.list(list, { limit }, options)
+      for await (const page of items.pages()) {
+        isFirst = false
+        yield page
+      }
     } catch (error) {
-      // The conversation was deleted since it was listed.
-      if (list === '' || !(error instanceof NotFoundError)) throw error
-      yield { data: [], checkpoint: end }
+      if (error instanceof CursorRejectedError && isFirst) {
+        // A saved cursor might have expired. The list starts again, and the ids that were seen before still count.
+        yield* this.#pagesOf(list, start)
+      } else if (list !== '' && error instanceof NotFoundError) {
+        // The conversation was deleted since it was listed.
+        yield { data: [], checkpoint: end }
+      } else throw error
     }
   }
 

@@ -40,17 +40,11 @@ export interface ListOptions extends CallOptions {
    * Pass the same query and `direction` as before, without `after` and `before`. A list that started at a `before`
    * needs `direction: 'backward'` to resume.
    *
+   * If the service no longer accepts the cursor, the list rejects with a `CursorRejectedError`.
+   *
    * @default the start of the list, or the cursor in the query
    */
   readonly resumeFrom?: Checkpoint | null | undefined
-  /**
-   * What to do if the service rejects the cursor of `resumeFrom` or of the query. With `throw`, the list rejects with a
-   * `CursorRejectedError`. With `restart`, the list starts over without the cursor. If the cursor of a later page is
-   * rejected, the list throws in both cases, so that a loop yields each item at most once.
-   *
-   * @default 'throw'
-   */
-  readonly onRejectedCursor?: 'throw' | 'restart' | undefined
   /**
    * Maximum number of items in total.
    *
@@ -71,7 +65,6 @@ const ownChecks = {
   maxItems: (name, value) => checkInteger(name, value, 0),
   prefetch: checkFlag,
   resumeFrom: copyCheckpoint,
-  onRejectedCursor: (name, value) => checkOneOf(name, value, ['throw', 'restart']),
 } satisfies Record<Exclude<keyof ListOptions, keyof CallOptions>, Check<unknown>>
 
 // Bundlers keep a spread.
@@ -87,7 +80,6 @@ export interface ListArguments {
   readonly prefetch: boolean
   /** Where to start, if not at the cursor in the query. */
   readonly resumeFrom: Checkpoint | null | undefined
-  readonly restarts: boolean
 }
 
 /**
@@ -102,11 +94,7 @@ export function readListArguments(
   settings: ClientSettings,
 ): ListArguments {
   checkPlain('options', options)
-  const { direction, maxItems, prefetch, resumeFrom, onRejectedCursor, ...callOptions } = readOptions(
-    options,
-    listChecks,
-    'a list',
-  )
+  const { direction, maxItems, prefetch, resumeFrom, ...callOptions } = readOptions(options, listChecks, 'a list')
   const call = captureCall(operation, input, callOptions, settings)
   checkListQuery(call, resumeFrom)
   const isBackward = direction === undefined ? isGiven(call.query.before) : direction === 'backward'
@@ -116,7 +104,6 @@ export function readListArguments(
     maxItems: maxItems ?? Number.POSITIVE_INFINITY,
     prefetch: prefetch ?? true,
     resumeFrom,
-    restarts: onRejectedCursor === 'restart',
   }
 }
 

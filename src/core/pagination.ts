@@ -1,6 +1,5 @@
-import { CursorRejectedError, InvalidArgumentError, PaginationError, RequestError } from '../errors/index.ts'
+import { InvalidArgumentError, PaginationError, RequestError } from '../errors/index.ts'
 import { forwardAbort, throwIfAborted } from '../shared/abort.ts'
-import type { WebAbortSignal } from '../shared/web-types.ts'
 import { type Call, callOf, type Reply, type WithResponse } from './call.ts'
 import { abandoned } from './call-record.ts'
 import type { PreparedCall } from './input.ts'
@@ -134,9 +133,8 @@ export class Paginated<Item> implements Call<Page<Item>>, AsyncIterable<Item> {
     let left = plan.maxItems
     let ahead: PageAhead | undefined
     try {
-      const first = await fetchFirst(plan)
-      let { reply } = first
-      const seen = new Set<unknown>([first.cursor])
+      let reply = await fetchFirst(plan)
+      const seen = new Set<unknown>([plan.resumeFrom?.cursor ?? plan.call.query[plan.follows]])
       for (let number = 1; ; number += 1) {
         // A prefetched page might have arrived before the caller aborted.
         throwIfAborted(signal)
@@ -171,7 +169,7 @@ export class Paginated<Item> implements Call<Page<Item>>, AsyncIterable<Item> {
 async function firstPage<Item>(plan: () => ListPlan): Promise<Reply<Page<Item>>> {
   const known = plan()
   if (known.resumeFrom?.done) throw trace(finished(), known.call.operation.id)
-  const { reply } = await fetchFirst(known)
+  const reply = await fetchFirst(known)
   return {
     data: toPage<Item>(known, reply),
     cursors: reply.cursors,
@@ -193,7 +191,7 @@ function finished(): InvalidArgumentError {
 async function fetchPage(
   { call, prepare, send, follows }: ListPlan,
   cursor: string | null | undefined,
-  signal: WebAbortSignal | undefined,
+  signal: AbortSignal | undefined,
   page: number,
 ): Promise<Reply> {
   try {
@@ -205,16 +203,8 @@ async function fetchPage(
   }
 }
 
-/** Fetches the first page. Returns its cursor, too, which is null after a restart. */
-async function fetchFirst(plan: ListPlan): Promise<{ readonly reply: Reply; readonly cursor: unknown }> {
-  const { call, follows, resumeFrom, restarts } = plan
-  const cursor = resumeFrom?.cursor
-  try {
-    return { reply: await fetchPage(plan, cursor, call.signal, 1), cursor: cursor ?? call.query[follows] }
-  } catch (error) {
-    if (!restarts || !(error instanceof CursorRejectedError)) throw error
-    return { reply: await fetchPage(plan, null, call.signal, 1), cursor: null }
-  }
+function fetchFirst(plan: ListPlan): Promise<Reply> {
+  return fetchPage(plan, plan.resumeFrom?.cursor, plan.call.signal, 1)
 }
 
 function toPage<Item>({ follows }: ListPlan, { data, cursors }: Reply): Page<Item> {
@@ -231,7 +221,7 @@ interface PageAhead {
 
 function fetchAhead(plan: ListPlan, cursor: string, number: number): PageAhead {
   const controller = new AbortController()
-  const release = forwardAbort(plan.call.signal as AbortSignal | undefined, controller)
+  const release = forwardAbort(plan.call.signal, controller)
   const page = fetchPage(plan, cursor, controller.signal, number)
   // A rejection is handled when the loop reaches the page. The caller's signal is released here, because the loop might
   // end before.

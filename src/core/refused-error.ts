@@ -119,7 +119,7 @@ const cursorRefusals: ReadonlySet<number> = new Set([400, 410, 414, 422, 431])
 const existsHint = 'Look for the existing one, which may differ from what was sent. That it exists is inferred.'
 
 const cursorHint =
-  'The service no longer accepts the cursor: it may have expired, or belong to another list or query. How long a cursor is valid is not documented. Start over without it; `onRejectedCursor: "restart"` does so if the first request is refused.'
+  'The service no longer accepts the cursor: it may have expired, or belong to another list or query. How long a cursor is valid is not documented. Read the list from its start: leave out `resumeFrom`, `after` and `before`.'
 
 /**
  * Whether the service might lack the path. A plain "Not Found" can come from the router of the service, whereas a 404

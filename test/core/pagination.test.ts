@@ -462,19 +462,17 @@ describe('a cursor that the service rejects', () => {
       'CursorRejectedError: conversations.list failed with 400 invalid_request: It was invalid_request. ' +
         'The service no longer accepts the cursor: it may have expired, or belong to another list or query. ' +
         'How long a cursor is valid is not documented. ' +
-        'Start over without it; `onRejectedCursor: "restart"` does so if the first request is refused.',
+        'Read the list from its start: leave out `resumeFrom`, `after` and `before`.',
     )
   })
 
-  test('makes the loop reject in the middle of the list, after the items so far and without a restart', async () => {
+  test('makes the loop reject in the middle of the list, after the items so far', async () => {
     for (const prefetch of [true, false]) {
-      for (const onRejectedCursor of ['throw', 'restart'] as const) {
-        const { list, fetch } = setUp({ '': { data: items(1), after: 'a' }, a: { data: items(2), after: 'gone' } })
-        const { seen, error } = await readUntilError(list.list({}, { prefetch, onRejectedCursor }))
-        expect(error).toBeInstanceOf(CursorRejectedError)
-        expect(seen).toEqual(['1', '2'])
-        expect(fetch.requests).toHaveLength(3)
-      }
+      const { list, fetch } = setUp({ '': { data: items(1), after: 'a' }, a: { data: items(2), after: 'gone' } })
+      const { seen, error } = await readUntilError(list.list({}, { prefetch }))
+      expect(error).toBeInstanceOf(CursorRejectedError)
+      expect(seen).toEqual(['1', '2'])
+      expect(fetch.requests).toHaveLength(3)
     }
   })
 
@@ -487,13 +485,11 @@ describe('a cursor that the service rejects', () => {
     [422, 'actor_self_required', ActorSelfRequiredError],
     [400, 'insufficient_scope', InsufficientScopeError],
   ])('is not blamed for a %i %s', async (status, code, ErrorClass) => {
-    for (const onRejectedCursor of ['throw', 'restart'] as const) {
-      const fetch = scripted(refusal(status, code))
-      const { conversations } = makeClient({ fetch, maxRetries: 0 })
-      const error = await rejection(conversations.list({ after: 'gone' }, { onRejectedCursor }))
-      expect((error as Error).constructor).toBe(ErrorClass)
-      expect(fetch.requests).toHaveLength(1)
-    }
+    const fetch = scripted(refusal(status, code))
+    const { conversations } = makeClient({ fetch, maxRetries: 0 })
+    const error = await rejection(conversations.list({ after: 'gone' }))
+    expect((error as Error).constructor).toBe(ErrorClass)
+    expect(fetch.requests).toHaveLength(1)
   })
 
   test('is not blamed if the request had none, or was not for a list', async () => {
@@ -502,55 +498,12 @@ describe('a cursor that the service rejects', () => {
     for (const call of [
       client.conversations.list({ limit: 2, after: null }),
       client.conversations.list({ before: null }, { direction: 'backward' }),
-      client.conversations.list({}, { resumeFrom: start, onRejectedCursor: 'restart' }),
+      client.conversations.list({}, { resumeFrom: start }),
       client.request('GET', '/api/oauth/v1/conversations', { query: { after: 'gone' } }),
     ]) {
       expect(((await rejection(call)) as Error).constructor).toBe(BadRequestError)
     }
     expect(fetch.requests).toHaveLength(4)
-  })
-})
-
-describe('onRejectedCursor: restart', () => {
-  const restart = { onRejectedCursor: 'restart' } as const
-
-  test.each(waysToStart)('starts over without a cursor from %s, with the same query', async (_, query, options) => {
-    const cursor = query.before === undefined && options.direction === undefined ? 'after' : 'before'
-    const fetch = scripted(refusal(400, 'invalid_request'), json(page(items(1), 'a', 'a')), json(page(items(2))))
-    const { conversations } = makeClient({ fetch })
-    const list = conversations.list({ limit: 2, ...query }, { ...options, ...restart, extraQuery: { status: 'open' } })
-    expect(await ids(list)).toEqual(['1', '2'])
-    const sent = fetch.requests.map(({ url }) => Object.fromEntries(new URL(url).searchParams))
-    expect(sent).toEqual([
-      { limit: '2', status: 'open', [cursor]: 'gone' },
-      { limit: '2', status: 'open' },
-      { limit: '2', status: 'open', [cursor]: 'a' },
-    ])
-  })
-
-  test('happens once: a second refusal rejects with the error of a request without a cursor', async () => {
-    const fetch = scripted(refusal(400, 'invalid_request'))
-    const list = makeClient({ fetch }).conversations.list({ after: 'gone' }, restart)
-    expect(((await rejection(all(list))) as Error).constructor).toBe(BadRequestError)
-    expect(fetch.requests).toHaveLength(2)
-  })
-
-  test('does not happen after an abort', async () => {
-    const controller = new AbortController()
-    const reason = new Error('enough')
-    const fetch = scripted(() => {
-      controller.abort(reason)
-      return refusal(400, 'invalid_request')
-    })
-    const { conversations } = makeClient({ fetch })
-    const list = conversations.list({ after: 'gone' }, { ...restart, signal: controller.signal })
-    expect(await rejection(list.toArray())).toBe(reason)
-    expect(fetch.requests).toHaveLength(1)
-  })
-
-  test.each(['retry', '', true, null])('is the only other choice than throw: %o is rejected', async (value) => {
-    const error = await invalidArgument(({ contacts }) => contacts.list({}, { onRejectedCursor: value as 'throw' }))
-    expect(error).toMatchObject({ argument: 'onRejectedCursor', hint: expect.stringContaining('"throw", "restart"') })
   })
 })
 

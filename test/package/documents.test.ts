@@ -81,7 +81,7 @@ describe('documents', () => {
     ['a path of a command', '`npx vitest run test/core test/none`', ['test/none']],
     ['a name', '`SupportWorkspace`, `classOfNothing`', ['classOfNothing']],
     ['a method', '`ConnectionStore.#lookNowhere`', ['lookNowhere']],
-    ['an option', "`onRejectedCursor: 'restart'`, `onNothing: true`", ['onNothing']],
+    ['an option', '`resumeFrom: null`, `onNothing: true`', ['onNothing']],
     ['words that are not names', '`fetch`, `Retry-After`, `{ data }`', []],
     ['what was tried', '# 1. Title\n\n**Tried.** `classOfNothing`\n\n**Decision.** `otherNothing`', ['otherNothing']],
   ])('finds %s that does not exist', (_, text, missing) => {

@@ -16,12 +16,11 @@ export type CheckpointTests = [
   Expect<Equal<Checkpoint, { readonly cursor: string | null; readonly done: boolean }>>,
   Expect<Equal<Page<unknown>['checkpoint'], Checkpoint>>,
   Expect<Equal<ListOptions['resumeFrom'], Checkpoint | null | undefined>>,
-  Expect<Equal<ListOptions['onRejectedCursor'], 'throw' | 'restart' | undefined>>,
 ]
 
 export const accepted = [
-  () => workspace.contacts.list({}, { resumeFrom: page.checkpoint, onRejectedCursor: 'restart' }),
-  () => workspace.contacts.list({}, { resumeFrom: null, onRejectedCursor: undefined }),
+  () => workspace.contacts.list({}, { resumeFrom: page.checkpoint }),
+  () => workspace.contacts.list({}, { resumeFrom: null }),
   () => workspace.contacts.list({}, { resumeFrom: JSON.parse('null') }),
   (): BadRequestError => error,
 ]
@@ -33,8 +32,6 @@ export const rejected = [
   () => workspace.contacts.list({}, { resumeFrom: page.after }),
   // @ts-expect-error: a page is not a checkpoint
   () => workspace.contacts.list({}, { resumeFrom: page }),
-  // @ts-expect-error: not a choice
-  () => workspace.contacts.list({}, { onRejectedCursor: 'retry' }),
   // @ts-expect-error: only a list has checkpoints
   () => workspace.contacts.get('k', { resumeFrom: null }),
 ]

@@ -320,7 +320,7 @@ describe('an invalid argument', () => {
     'an unknown direction': (workspace) => workspace.conversations.list({}, { direction: 'down' as never }),
     'a prefetch that is a number': (workspace) => workspace.conversations.list({}, { prefetch: 1 as never }),
   }
-  const options = 'maxItems direction prefetch resumeFrom onRejectedCursor signal timeout headers extraQuery'
+  const options = 'maxItems direction prefetch resumeFrom signal timeout headers extraQuery'
   for (const name of options.split(' ')) {
     invalidCalls[`${name} in a query`] = (workspace) => workspace.conversations.list({ [name]: 10 } as never)
   }
