@@ -31,7 +31,7 @@ import { Members } from './resources/members.ts'
 import { Messages } from './resources/messages.ts'
 import { Notes } from './resources/notes.ts'
 import { OrganizationResource } from './resources/organization.ts'
-import type { SelfOnly } from './resources/resource.ts'
+import { detached, type SelfOnly } from './resources/resource.ts'
 import { Segments } from './resources/segments.ts'
 import { Tasks } from './resources/tasks.ts'
 
@@ -135,7 +135,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
         })
       }
       const changes = { scopes: scopesIn(scopes) }
-      const known = { ...changeOptions(coreOf(unknown).settings, changes), actor: actor as Actor }
+      const known = { ...changeOptions(coreOf(unknown, 'connect').settings, changes), actor: actor as Actor }
       return derive(unknown, known, identity) as ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>
     } catch (thrown) {
       throw trace(thrown, meOperation.id)
@@ -153,7 +153,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
    * @throws InvalidArgumentError if an option is invalid, or is `baseUrl`, `accessToken` or `actor`.
    */
   withOptions(options: ChangeableOptions): this {
-    return derive(this, changeOptions(coreOf(this).settings, options), this.identity)
+    return derive(this, changeOptions(coreOf(this, 'withOptions').settings, options), this.identity)
   }
 
   /**
@@ -161,7 +161,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
    * ([specification](docs/service.md#identity)).
    */
   me(options?: CallOptions): Call<Me> {
-    return callOperation(coreOf(this), meOperation, {}, options)
+    return callOperation(coreOf(this, 'me'), meOperation, {}, options)
   }
 
   /**
@@ -181,7 +181,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     operation: Definition,
     ...[input, options]: CallArguments<Definition>
   ): ResultOf<Definition> {
-    return callOperation(coreOf(this), copyDefinition(operation), input ?? {}, options)
+    return callOperation(coreOf(this, 'call'), copyDefinition(operation), input ?? {}, options)
   }
 
   /**
@@ -198,7 +198,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     // JavaScript can pass anything.
     const id = [method, path].filter((part) => typeof part === 'string').join(' ')
     const operation: Operation = { id, method, path, envelope: 'any' }
-    return callOperation(coreOf(this), operation, input, options)
+    return callOperation(coreOf(this, 'request'), operation, input, options)
   }
 
   /** @hidden */
@@ -209,8 +209,11 @@ export class SupportWorkspace<out A extends Actor = Actor> {
 
 const cores = /* @__PURE__ */ new WeakMap<SupportWorkspace, Core>()
 
-function coreOf(workspace: SupportWorkspace): Core {
-  return cores.get(workspace) as Core
+/** @throws InvalidArgumentError if the method was taken from its client */
+function coreOf(workspace: SupportWorkspace | undefined, method: string): Core {
+  const core = cores.get(workspace as SupportWorkspace)
+  if (core === undefined) throw detached(method)
+  return core
 }
 
 /** Gives a client its core, and its resources. */

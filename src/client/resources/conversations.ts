@@ -8,13 +8,13 @@ import type {
   UpdateConversationBody,
 } from '../generated/models.ts'
 import { conversationOperations } from '../generated/operations.ts'
-import { Resource, type SelfOnly } from './resource.ts'
+import { call, Resource, type SelfOnly } from './resource.ts'
 
 /** The conversations of the organization. */
 export class Conversations<out A extends Actor = Actor> extends Resource<A> {
   /** Lists the conversations. Scope `conversations:read` ([specification](docs/service.md#conversations)). */
   list(query?: ListQuery, options?: ListOptions): Paginated<Conversation> {
-    return this.call(conversationOperations.list, { query }, options)
+    return call(this, conversationOperations.list, { query }, options)
   }
 
   /**
@@ -23,7 +23,7 @@ export class Conversations<out A extends Actor = Actor> extends Resource<A> {
    * @experimental Inferred: the path is a guess by analogy (see [what is known](docs/service.md#conversations)).
    */
   get(conversationId: string, options?: CallOptions): Call<Conversation> {
-    return this.call(conversationOperations.get, { path: { conversation_id: conversationId } }, options)
+    return call(this, conversationOperations.get, { path: { conversation_id: conversationId } }, options)
   }
 
   /**
@@ -32,7 +32,7 @@ export class Conversations<out A extends Actor = Actor> extends Resource<A> {
    */
   create(this: SelfOnly<A, Conversations>, body: CreateConversationBody, options?: CallOptions): Call<Conversation>
   create(body: CreateConversationBody, options?: CallOptions): Call<Conversation> {
-    return this.call(conversationOperations.create, { body }, options)
+    return call(this, conversationOperations.create, { body }, options)
   }
 
   /**
@@ -42,7 +42,7 @@ export class Conversations<out A extends Actor = Actor> extends Resource<A> {
    * [what is known](docs/service.md#conversations)).
    */
   update(conversationId: string, body: UpdateConversationBody, options?: CallOptions): Call<Conversation> {
-    return this.call(conversationOperations.update, { path: { conversation_id: conversationId }, body }, options)
+    return call(this, conversationOperations.update, { path: { conversation_id: conversationId }, body }, options)
   }
 
   /**
@@ -56,7 +56,7 @@ export class Conversations<out A extends Actor = Actor> extends Resource<A> {
     options?: CallOptions,
   ): Call<ConversationAssignee>
   assign(conversationId: string, body: AssignConversationBody, options?: CallOptions): Call<ConversationAssignee> {
-    return this.call(conversationOperations.assign, { path: { conversation_id: conversationId }, body }, options)
+    return call(this, conversationOperations.assign, { path: { conversation_id: conversationId }, body }, options)
   }
 
   /**
@@ -66,6 +66,6 @@ export class Conversations<out A extends Actor = Actor> extends Resource<A> {
    * [what is known](docs/service.md#conversations)).
    */
   unassign(conversationId: string, options?: CallOptions): Call<undefined> {
-    return this.call(conversationOperations.unassign, { path: { conversation_id: conversationId } }, options)
+    return call(this, conversationOperations.unassign, { path: { conversation_id: conversationId } }, options)
   }
 }

@@ -7,13 +7,13 @@ import type {
   UpdateOrganizationSettingsBody,
 } from '../generated/models.ts'
 import { organizationOperations } from '../generated/operations.ts'
-import { Resource, type SelfOnly } from './resource.ts'
+import { call, Resource, type SelfOnly } from './resource.ts'
 
 /** The organization of the token. */
 export class OrganizationResource<out A extends Actor = Actor> extends Resource<A> {
   /** Gets the organization. Scope `organization:read`. Evidence: [reference](docs/service.md#organization). */
   get(options?: CallOptions): Call<Organization> {
-    return this.call(organizationOperations.get, {}, options)
+    return call(this, organizationOperations.get, {}, options)
   }
 
   /**
@@ -26,7 +26,7 @@ export class OrganizationResource<out A extends Actor = Actor> extends Resource<
     options?: CallOptions,
   ): Call<Organization>
   update(body: UpdateOrganizationBody, options?: CallOptions): Call<Organization> {
-    return this.call(organizationOperations.update, { body }, options)
+    return call(this, organizationOperations.update, { body }, options)
   }
 
   /**
@@ -36,11 +36,11 @@ export class OrganizationResource<out A extends Actor = Actor> extends Resource<
    * [what is known](docs/service.md#organization)).
    */
   getSettings(options?: CallOptions): Call<OrganizationSettings> {
-    return this.call(organizationOperations.getSettings, {}, options)
+    return call(this, organizationOperations.getSettings, {}, options)
   }
 
   /** Updates the settings. Scope `organization:write`. Evidence: [reference](docs/service.md#organization). */
   updateSettings(body: UpdateOrganizationSettingsBody, options?: CallOptions): Call<OrganizationSettings> {
-    return this.call(organizationOperations.updateSettings, { body }, options)
+    return call(this, organizationOperations.updateSettings, { body }, options)
   }
 }

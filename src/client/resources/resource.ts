@@ -9,6 +9,7 @@ import {
   type OptionsOf,
   type ResultOf,
 } from '../../core/index.ts'
+import { InvalidArgumentError } from '../../errors/index.ts'
 import type { Actor } from '../../shared/actor.ts'
 
 declare const actorMode: unique symbol
@@ -22,23 +23,55 @@ export type SelfOnly<A extends Actor, Owner> = [A] extends ['app'] ? 'This call 
 /** Operations by the name of their method. */
 export type Operations = Readonly<Record<string, Operation>>
 
+/** Calls an operation with the client of a resource. */
+type Send = <Definition extends Operation>(
+  operation: Definition,
+  input: InputOf<Definition>,
+  options: OptionsOf<Definition> | undefined,
+) => ResultOf<Definition>
+
+const send = Symbol('send')
+
 /** The calls of one resource. */
 export abstract class Resource<out A extends Actor> {
   // Only a type, which makes the resources of other clients unassignable to the resources of an actor=self client.
   declare protected readonly [actorMode]?: A | undefined
-  readonly #core: Core
 
   /** @internal */
   constructor(core: Core) {
-    this.#core = core
+    // A private field could not be read through a proxy, which a reactive framework such as Vue puts around objects. The
+    // property holds a function, so that nothing prints the settings of the client.
+    const value: Send = callOperation.bind(undefined, core)
+    Object.defineProperty(this, send, { value })
   }
+}
 
-  /** @internal */
-  protected call<const Definition extends Operation>(
-    operation: Definition,
-    input: InputOf<Definition>,
-    options: OptionsOf<Definition> | undefined,
-  ): ResultOf<Definition> {
-    return callOperation(this.#core, operation, input, options)
-  }
+/**
+ * Calls an operation of a resource.
+ *
+ * @internal
+ * @throws InvalidArgumentError if the method was taken from its object, so that it has no resource
+ */
+export function call<const Definition extends Operation>(
+  resource: Resource<Actor> | undefined,
+  operation: Definition,
+  input: InputOf<Definition>,
+  options: OptionsOf<Definition> | undefined,
+): ResultOf<Definition> {
+  const sendCall = (resource as { readonly [send]?: Send } | undefined)?.[send]
+  if (sendCall === undefined) throw detached(operation.id)
+  return sendCall(operation, input, options)
+}
+
+/**
+ * @internal
+ * @param method for example `conversations.list`
+ */
+export function detached(method: string): InvalidArgumentError {
+  const name = method.split('.').at(-1)
+  return new InvalidArgumentError(
+    'this',
+    `\`${name}\` was called without the object that it belongs to, as after \`const { ${name} } = …\`.`,
+    `Call it on its object: \`workspace.${method}(…)\`.`,
+  )
 }

@@ -2,7 +2,7 @@ import type { Call, CallOptions, ListOptions, ListQuery, Paginated } from '../..
 import type { Actor } from '../../shared/actor.ts'
 import type { CreateSegmentBody, Segment, UpdateSegmentBody } from '../generated/models.ts'
 import { segmentOperations } from '../generated/operations.ts'
-import { Resource } from './resource.ts'
+import { call, Resource } from './resource.ts'
 
 /** The segments of the organization. The documents name them, but not their paths and fields. */
 export class Segments<out A extends Actor = Actor> extends Resource<A> {
@@ -12,7 +12,7 @@ export class Segments<out A extends Actor = Actor> extends Resource<A> {
    * @experimental Inferred: the path is a guess by analogy (see [what is known](docs/service.md#tasks-and-segments)).
    */
   list(query?: ListQuery, options?: ListOptions): Paginated<Segment> {
-    return this.call(segmentOperations.list, { query }, options)
+    return call(this, segmentOperations.list, { query }, options)
   }
 
   /**
@@ -21,7 +21,7 @@ export class Segments<out A extends Actor = Actor> extends Resource<A> {
    * @experimental Inferred: the path is a guess by analogy (see [what is known](docs/service.md#tasks-and-segments)).
    */
   get(id: string, options?: CallOptions): Call<Segment> {
-    return this.call(segmentOperations.get, { path: { id } }, options)
+    return call(this, segmentOperations.get, { path: { id } }, options)
   }
 
   /**
@@ -31,7 +31,7 @@ export class Segments<out A extends Actor = Actor> extends Resource<A> {
    * [what is known](docs/service.md#tasks-and-segments)).
    */
   create(body: CreateSegmentBody, options?: CallOptions): Call<Segment> {
-    return this.call(segmentOperations.create, { body }, options)
+    return call(this, segmentOperations.create, { body }, options)
   }
 
   /**
@@ -41,7 +41,7 @@ export class Segments<out A extends Actor = Actor> extends Resource<A> {
    * [what is known](docs/service.md#tasks-and-segments)).
    */
   update(id: string, body: UpdateSegmentBody, options?: CallOptions): Call<Segment> {
-    return this.call(segmentOperations.update, { path: { id }, body }, options)
+    return call(this, segmentOperations.update, { path: { id }, body }, options)
   }
 
   /**
@@ -51,6 +51,6 @@ export class Segments<out A extends Actor = Actor> extends Resource<A> {
    * [what is known](docs/service.md#tasks-and-segments)).
    */
   delete(id: string, options?: CallOptions): Call<undefined> {
-    return this.call(segmentOperations.delete, { path: { id } }, options)
+    return call(this, segmentOperations.delete, { path: { id } }, options)
   }
 }

@@ -2,7 +2,7 @@ import type { Call, CallOptions, ListOptions, ListQuery, Paginated } from '../..
 import type { Actor } from '../../shared/actor.ts'
 import type { CreateTaskBody, Task, UpdateTaskBody } from '../generated/models.ts'
 import { taskOperations } from '../generated/operations.ts'
-import { Resource } from './resource.ts'
+import { call, Resource } from './resource.ts'
 
 /** The tasks of the organization. The documents name them, but not their paths and fields. */
 export class Tasks<out A extends Actor = Actor> extends Resource<A> {
@@ -12,7 +12,7 @@ export class Tasks<out A extends Actor = Actor> extends Resource<A> {
    * @experimental Inferred: the path is a guess by analogy (see [what is known](docs/service.md#tasks-and-segments)).
    */
   list(query?: ListQuery, options?: ListOptions): Paginated<Task> {
-    return this.call(taskOperations.list, { query }, options)
+    return call(this, taskOperations.list, { query }, options)
   }
 
   /**
@@ -21,7 +21,7 @@ export class Tasks<out A extends Actor = Actor> extends Resource<A> {
    * @experimental Inferred: the path is a guess by analogy (see [what is known](docs/service.md#tasks-and-segments)).
    */
   get(id: string, options?: CallOptions): Call<Task> {
-    return this.call(taskOperations.get, { path: { id } }, options)
+    return call(this, taskOperations.get, { path: { id } }, options)
   }
 
   /**
@@ -31,7 +31,7 @@ export class Tasks<out A extends Actor = Actor> extends Resource<A> {
    * [what is known](docs/service.md#tasks-and-segments)).
    */
   create(body: CreateTaskBody, options?: CallOptions): Call<Task> {
-    return this.call(taskOperations.create, { body }, options)
+    return call(this, taskOperations.create, { body }, options)
   }
 
   /**
@@ -41,7 +41,7 @@ export class Tasks<out A extends Actor = Actor> extends Resource<A> {
    * [what is known](docs/service.md#tasks-and-segments)).
    */
   update(id: string, body: UpdateTaskBody, options?: CallOptions): Call<Task> {
-    return this.call(taskOperations.update, { path: { id }, body }, options)
+    return call(this, taskOperations.update, { path: { id }, body }, options)
   }
 
   /**
@@ -51,6 +51,6 @@ export class Tasks<out A extends Actor = Actor> extends Resource<A> {
    * [what is known](docs/service.md#tasks-and-segments)).
    */
   delete(id: string, options?: CallOptions): Call<undefined> {
-    return this.call(taskOperations.delete, { path: { id } }, options)
+    return call(this, taskOperations.delete, { path: { id } }, options)
   }
 }
