@@ -3,7 +3,6 @@ import { type ChangeableOptions, changeableChecks, checkSignal } from '../core/i
 import { InvalidArgumentError } from '../errors/index.ts'
 import { type Actor, checkActor } from '../shared/actor.ts'
 import { type Check, checkFunction, checkOptions, mustBe, readOptions } from '../shared/check-options.ts'
-import type { WebAbortSignal } from '../shared/web-types.ts'
 import { type ConnectionMetadata, checkMetadata } from './connection.ts'
 import type { ConnectionStoreError } from './connection-store-error.ts'
 
@@ -38,7 +37,7 @@ export interface ResealOptions {
   /** Called after each connection. */
   readonly onProgress?: ((progress: ResealProgress) => void) | undefined
   /** Stops between two connections. Connections that were encrypted again before stay so. */
-  readonly signal?: WebAbortSignal | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
 /** The result of `ConnectionStore.reseal`. */

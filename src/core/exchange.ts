@@ -1,6 +1,6 @@
 import type { RequestError } from '../errors/index.ts'
 import { redact } from '../errors/redact.ts'
-import type { FetchInit, WebAbortSignal } from '../shared/web-types.ts'
+import type { FetchInit } from '../shared/web-types.ts'
 import type { Reply } from './call.ts'
 import { networkError, timeoutError, unusableError } from './call-errors.ts'
 import type { CallRecord } from './call-record.ts'
@@ -67,7 +67,7 @@ async function receive(record: CallRecord, url: string, headers: RequestHeaders,
     headers,
     ...(call.body !== undefined && { body: call.body }),
     redirect: 'manual',
-    signal: signal as WebAbortSignal,
+    signal,
   })
   const opened = new OpenResponse(received, signal)
   progress.opened = opened

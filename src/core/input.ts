@@ -10,7 +10,6 @@ import {
   readOptions,
 } from '../shared/check-options.ts'
 import { isObject, type JsonObject, noJson, toJson } from '../shared/json.ts'
-import type { WebAbortSignal } from '../shared/web-types.ts'
 import { checkHeaders, type HeaderSource } from './headers.ts'
 import { checkOperation, checkPath, isCustom, type Operation, type OperationInput } from './operation.ts'
 import type { CallOptions } from './options.ts'
@@ -28,7 +27,7 @@ export interface CapturedCall extends CallSettings {
   readonly extraQuery: JsonObject
   /** A JSON object. */
   readonly extraBody: JsonObject | undefined
-  readonly signal: WebAbortSignal | undefined
+  readonly signal: AbortSignal | undefined
 }
 
 /** A call whose input was validated. Only the headers of each attempt are still to be added. */
@@ -168,7 +167,7 @@ function encodeSegment(name: string, value: unknown): string {
 }
 
 /** Checks an optional AbortSignal, possibly of another realm or package. */
-export function checkSignal(_: string, signal: unknown): WebAbortSignal | undefined {
+export function checkSignal(_: string, signal: unknown): AbortSignal | undefined {
   if (signal === undefined || signal === null) return undefined
   if (
     isObject(signal) &&
@@ -176,7 +175,7 @@ export function checkSignal(_: string, signal: unknown): WebAbortSignal | undefi
     typeof signal.addEventListener === 'function' &&
     typeof signal.removeEventListener === 'function'
   )
-    return signal as unknown as WebAbortSignal
+    return signal as unknown as AbortSignal
   throw mustBe('an AbortSignal', 'signal', signal, 'Pass the `signal` of an AbortController, not the controller.')
 }
 

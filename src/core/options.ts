@@ -1,6 +1,6 @@
 import type { RateLimiter } from '../rate-limiter/index.ts'
 import type { Actor } from '../shared/actor.ts'
-import type { WebAbortSignal, WebFetch } from '../shared/web-types.ts'
+import type { WebFetch } from '../shared/web-types.ts'
 import type { Hooks } from './hooks.ts'
 import type { Guard, Middleware } from './middleware.ts'
 import type { QueryValue } from './operation.ts'
@@ -34,7 +34,7 @@ export type HeadersOption = RequestHeaders | (() => RequestHeaders | Promise<Req
  */
 export interface CallOptions extends Pick<ClientOptions, 'timeout' | 'totalTimeout' | 'maxRetries' | 'headers'> {
   /** Aborts the call, including waits. The call then rejects with the signal's reason. */
-  readonly signal?: WebAbortSignal | undefined
+  readonly signal?: AbortSignal | undefined
   /** Undocumented query parameters to add to the request. */
   readonly extraQuery?: Readonly<Record<string, QueryValue>> | undefined
   /** Undocumented fields to add to the JSON body. */

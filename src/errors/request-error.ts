@@ -1,4 +1,3 @@
-import type { WebHeaders } from '../shared/web-types.ts'
 import { type ErrorDetails, type Remedy, SupportWorkspaceError } from './support-workspace-error.ts'
 
 /**
@@ -30,7 +29,7 @@ export interface ResponseInfo {
   /** The HTTP status. */
   readonly status: number
   /** A copy of the headers, without cookies. */
-  readonly headers: WebHeaders
+  readonly headers: Headers
   /** The value of `x-request-id` or `request-id`, if the service sent one. */
   readonly requestId: string | undefined
 }

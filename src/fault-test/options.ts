@@ -1,7 +1,6 @@
 import type { SupportWorkspace } from '../client/index.ts'
 import type { ClientOptions } from '../core/index.ts'
 import type { Sandbox, SandboxOptions } from '../sandbox/index.ts'
-import type { WebAbortSignal } from '../shared/web-types.ts'
 import type { KeyValueStorage } from '../storage/interface.ts'
 import type { FaultName, FaultTestChange } from './faults.ts'
 
@@ -135,5 +134,5 @@ export interface FaultTestOptions<Context = undefined, Value = unknown> {
    */
   readonly seed?: number | undefined
   /** Ends the fault test early. `faultTest` then rejects with the reason of the signal. */
-  readonly signal?: WebAbortSignal | undefined
+  readonly signal?: AbortSignal | undefined
 }

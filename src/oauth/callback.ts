@@ -3,7 +3,6 @@ import { rejectedRequests } from '../errors/login-error.ts'
 import { redact } from '../errors/redact.ts'
 import { findSimilar } from '../shared/check-options.ts'
 import { knownScopes } from '../shared/scopes.ts'
-import type { WebRequest, WebURL } from '../shared/web-types.ts'
 import type { AppSettings } from './app-options.ts'
 import { type LoginTransaction, markUsed, openSecrets } from './transaction.ts'
 
@@ -15,7 +14,7 @@ import { type LoginTransaction, markUsed, openSecrets } from './transaction.ts'
  * path is compared, because a server behind a proxy that terminates TLS cannot see the scheme and host that the browser
  * uses.
  */
-export type LoginCallback = string | WebURL | WebRequest
+export type LoginCallback = string | URL | Request
 
 /** A code with the verifier of its login, ready to be exchanged. */
 export interface CheckedCallback {

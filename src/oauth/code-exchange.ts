@@ -7,7 +7,7 @@ import {
 import { withoutSecrets } from '../errors/redact.ts'
 import { AccessToken } from '../shared/access-token.ts'
 import { isAccessToken } from '../shared/credentials.ts'
-import type { WebAbortSignal, WebFetch } from '../shared/web-types.ts'
+import type { WebFetch } from '../shared/web-types.ts'
 import type { AppSettings } from './app-options.ts'
 import type { CheckedCallback } from './callback.ts'
 import type { ClientCredentials } from './client-authentication.ts'
@@ -48,7 +48,7 @@ export async function exchangeCode(
   settings: ExchangeSettings,
   grant: CheckedCallback,
   scopes: ExpectedScopes,
-  signal: WebAbortSignal | undefined,
+  signal: AbortSignal | undefined,
 ): Promise<AccessToken> {
   const { baseUrl, clientId, credentials, fetch, issuer, redirectUri, timeout } = settings
   const { code, codeVerifier, secrets } = grant

@@ -41,7 +41,6 @@ export type { AccessToken } from '../shared/access-token.ts'
 export type { Actor } from '../shared/actor.ts'
 export { type KnownScope, knownScopes, type Scope } from '../shared/scopes.ts'
 export type { SealSecret } from '../shared/seal.ts'
-export type { WebHeaders, WebRequest, WebResponse, WebURL } from '../shared/web-types.ts'
 export {
   type IoredisClient,
   type NodeRedisClient,

@@ -2,17 +2,16 @@ import { InvalidArgumentError } from '../errors/index.ts'
 import type { AccessToken } from '../shared/access-token.ts'
 import { checkFunction, checkOptionalFunction, checkOptions } from '../shared/check-options.ts'
 import type { SealSecret } from '../shared/seal.ts'
-import type { WebRequest, WebResponse } from '../shared/web-types.ts'
 import { checkLoginRequest, type LoginRequest, loginRequestNames } from './start-login.ts'
 
 /** Your `Response`, or undefined for the default response of the handler. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing is allowed here
-export type HandlerResult = WebResponse | void | Promise<WebResponse | void>
+export type HandlerResult = Response | void | Promise<Response | void>
 
 /** The second argument of `onConnected`. */
 export interface LoginContext<Data = unknown> {
   /** The callback request. */
-  readonly request: WebRequest
+  readonly request: Request
   /** The path to continue with. This is the default path if the cookie is missing, invalid or of another login. */
   readonly returnTo: string
   /** The `data` passed to `start`. Undefined if there was none, or if the cookie is missing, invalid or of another login. */

@@ -2,7 +2,6 @@ import { InvalidArgumentError, LoginError, NetworkError, TimeoutError } from '..
 import { toError } from '../errors/redact.ts'
 import type { AccessToken } from '../shared/access-token.ts'
 import { createSealer } from '../shared/seal.ts'
-import type { WebRequest, WebResponse } from '../shared/web-types.ts'
 import { type LoginCookie, loginCookie } from './login-cookie.ts'
 import { type LoginFailure, loginErrorPage, statusOf } from './login-error-page.ts'
 import {
@@ -41,9 +40,9 @@ export interface LoginHandlers<Data = unknown> {
    *
    * @throws InvalidArgumentError when `request` or an option is invalid, or when the login is too large for a cookie
    */
-  readonly start: (request: WebRequest, options?: LoginStartOptions<Data>) => Promise<WebResponse>
+  readonly start: (request: Request, options?: LoginStartOptions<Data>) => Promise<Response>
   /** Handles GET of the redirect URI: finishes the login and calls `onConnected`, or `onError`. */
-  readonly callback: (request: WebRequest) => Promise<WebResponse>
+  readonly callback: (request: Request) => Promise<Response>
 }
 
 /** The content of a login's cookie. */

@@ -1,7 +1,6 @@
 import { toError } from '../errors/redact.ts'
 import { checkFunction, checkOptionalFunction, checkOptions } from '../shared/check-options.ts'
 import { notify } from '../shared/notify.ts'
-import type { WebRequest, WebResponse } from '../shared/web-types.ts'
 
 /** The properties of a `node:http`, `node:http2` or Express request that the adapter reads. */
 export interface NodeRequest {
@@ -62,7 +61,7 @@ const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELE
  * @throws InvalidArgumentError when `handler` or `onError` is not a function
  */
 export function toNodeListener(
-  handler: (request: WebRequest) => Promise<WebResponse>,
+  handler: (request: Request) => Promise<Response>,
   options: NodeListenerOptions = {},
 ): (request: NodeRequest, response: NodeResponse, next?: (error: unknown) => void) => Promise<void> {
   checkFunction('handler', handler)

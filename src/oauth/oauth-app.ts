@@ -14,7 +14,7 @@ import {
   checkText,
 } from '../shared/check-options.ts'
 import { isPublicRuntime } from '../shared/environment.ts'
-import type { WebAbortSignal, WebFetch } from '../shared/web-types.ts'
+import type { WebFetch } from '../shared/web-types.ts'
 import { type CommonAppOptions, commonOptionNames, readAppSettings } from './app-options.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
 import { type ClientAuthentication, clientCredentials } from './client-authentication.ts'
@@ -53,7 +53,7 @@ export interface OAuthAppOptions extends CommonAppOptions {
 /** The options of `finishLogin` and `exchangeCode`. */
 export interface ExchangeOptions {
   /** Aborts the exchange, which then rejects with the signal's reason. */
-  readonly signal?: WebAbortSignal | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
 const exchangeOptionNames = { signal: true } satisfies Record<keyof ExchangeOptions, true>
@@ -165,7 +165,7 @@ export class OAuthApp {
 }
 
 /** @throws the reason of a signal that has aborted */
-function signalOf(options: ExchangeOptions): WebAbortSignal | undefined {
+function signalOf(options: ExchangeOptions): AbortSignal | undefined {
   checkOptions('options', options, exchangeOptionNames, 'a code exchange')
   const signal = checkSignal('signal', options.signal)
   throwIfAborted(signal)

@@ -10,7 +10,7 @@ import {
 } from '../core/index.ts'
 import { type Attempt, NetworkError, TimeoutError } from '../errors/index.ts'
 import { innermost, safeCause } from '../errors/redact.ts'
-import type { FetchInit, WebAbortSignal, WebFetch } from '../shared/web-types.ts'
+import type { FetchInit, WebFetch } from '../shared/web-types.ts'
 import { type TokenResponse, unusableResponse } from './token-response.ts'
 
 /** A token request that is sent once. */
@@ -20,7 +20,7 @@ export interface TokenRequest {
   readonly fetch: WebFetch | undefined
   /** In milliseconds, including reading the response. */
   readonly timeout: number
-  readonly signal: WebAbortSignal | undefined
+  readonly signal: AbortSignal | undefined
   /** Texts that errors must not quote. */
   readonly secrets: readonly string[]
 }
@@ -77,7 +77,7 @@ const maxBodySize = 1_048_576
 async function receive(request: TokenRequest, signal: AbortSignal, progress: Progress): Promise<TokenResponse> {
   // A local variable, because a platform's fetch throws when called as a method of another object.
   const { url, init, fetch = globalThis.fetch as WebFetch } = request
-  const opened = new OpenResponse(await fetch(url, { ...init, signal: signal as WebAbortSignal }), signal)
+  const opened = new OpenResponse(await fetch(url, { ...init, signal: signal as AbortSignal }), signal)
   progress.opened = opened
   const { response } = opened
   if (isRedirect(response)) {

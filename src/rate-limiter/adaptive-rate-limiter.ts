@@ -1,5 +1,4 @@
 import { type Check, checkInteger, mustBe, readOptions } from '../shared/check-options.ts'
-import type { WebAbortSignal } from '../shared/web-types.ts'
 import type { EndTurn, RateLimitedCall, RateLimiter } from './interface.ts'
 import { RateQueue } from './rate-queue.ts'
 
@@ -48,12 +47,12 @@ export class AdaptiveRateLimiter implements RateLimiter {
    * Returns a function that ends the request's permit, or a promise of this function. The promise rejects with the
    * reason of the signal.
    */
-  acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): EndTurn | Promise<EndTurn> {
+  acquire(key: string, signal: AbortSignal, call: RateLimitedCall): EndTurn | Promise<EndTurn> {
     this.#acquired += 1
     if (this.#acquired % cleaning === 0) {
       for (const [other, queue] of this.#queues) if (queue.forget()) this.#queues.delete(other)
     }
-    return this.#queueOf(key).acquire(signal as AbortSignal, call)
+    return this.#queueOf(key).acquire(signal, call)
   }
 
   /**

@@ -1,5 +1,3 @@
-import type { WebAbortSignal } from '../shared/web-types.ts'
-
 /** A call that a rate limiter can hold back. */
 export interface RateLimitedCall {
   /** HTTP method and path template, for example `GET /api/oauth/v1/contacts/{id}`. */
@@ -60,5 +58,5 @@ export interface RateLimiter {
    * @param key the client's `rateLimitKey`
    * @param signal aborts when the caller aborts, or when the call cannot wait
    */
-  acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): EndTurn | Promise<EndTurn>
+  acquire(key: string, signal: AbortSignal, call: RateLimitedCall): EndTurn | Promise<EndTurn>
 }

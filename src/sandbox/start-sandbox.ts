@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import type { AsyncDisposal, PlatformFetch } from '../shared/web-types.ts'
+import type { AsyncDisposal } from '../shared/web-types.ts'
 import type { AppEnv } from './app-env.ts'
 import { createConsole } from './console/console.ts'
 import type {
@@ -83,7 +83,7 @@ export interface Sandbox extends AsyncDisposal {
    * Handles a request in process, with the signature of `fetch`. It does not depend on `this`. The origin of the URL is
    * ignored. A redirect is returned as a response, or rejected with `redirect: 'error'`.
    */
-  readonly fetch: PlatformFetch
+  readonly fetch: typeof globalThis.fetch
   /**
    * Returns a new access token (`swot_…`) without a login. Throws a `TypeError` for an invalid option, such as an
    * unknown scope, organization or member.

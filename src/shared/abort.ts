@@ -1,5 +1,3 @@
-import type { WebAbortSignal } from './web-types.ts'
-
 /** Throws the reason of a caller's signal if it has aborted. */
 export function throwIfAborted(
   signal: { readonly aborted: boolean; readonly reason?: unknown } | null | undefined,
@@ -22,7 +20,7 @@ export function forwardAbort(signal: AbortSignal | null | undefined, controller:
  */
 export async function untilAborted<Value>(
   promise: PromiseLike<Value>,
-  signal: WebAbortSignal | undefined,
+  signal: AbortSignal | undefined,
 ): Promise<Value> {
   if (signal === undefined) return promise
   return new Promise((resolve, reject) => {
@@ -45,7 +43,7 @@ export async function untilAborted<Value>(
  *
  * @param duration in milliseconds
  */
-export async function sleep(duration: number, signal: WebAbortSignal | undefined): Promise<void> {
+export async function sleep(duration: number, signal: AbortSignal | undefined): Promise<void> {
   throwIfAborted(signal)
   if (duration <= 0) return
   let timer: ReturnType<typeof setTimeout> | undefined

@@ -256,15 +256,17 @@ describe('the declarations', () => {
 })
 
 describe('a project that uses the package compiles', () => {
-  const bare = { file: 'use.ts', lib: ['ES2022'] }
+  // `fetch`, `Response`, `Headers` and `AbortSignal` come from the types of Node, the DOM library or the one of workers.
+  const node = { file: 'use.ts', lib: ['ES2022'], types: ['node'] }
   // The types of OpenTelemetry name `console`.
   const otel = { file: 'otel.ts', lib: ['ES2022', 'DOM'] }
   const consumers: Readonly<Record<string, Consumer>> = {
-    'node16, ES modules': { type: 'module', resolution: 'node16', ...bare },
-    'node16, CommonJS': { type: 'commonjs', resolution: 'node16', ...bare },
-    'nodenext, ES modules': { type: 'module', resolution: 'nodenext', ...bare },
-    'nodenext, CommonJS': { type: 'commonjs', resolution: 'nodenext', ...bare },
-    bundler: { type: 'module', resolution: 'bundler', ...bare },
+    'node16, ES modules': { type: 'module', resolution: 'node16', ...node },
+    'node16, CommonJS': { type: 'commonjs', resolution: 'node16', ...node },
+    'nodenext, ES modules': { type: 'module', resolution: 'nodenext', ...node },
+    'nodenext, CommonJS': { type: 'commonjs', resolution: 'nodenext', ...node },
+    bundler: { type: 'module', resolution: 'bundler', file: 'use.ts', lib: ['ES2022', 'DOM'] },
+    'a bundler, for workers': { type: 'module', resolution: 'bundler', file: 'use.ts', lib: ['ES2022', 'WebWorker'] },
     'OpenTelemetry, ES modules': { type: 'module', resolution: 'nodenext', ...otel },
     'OpenTelemetry, CommonJS': { type: 'commonjs', resolution: 'nodenext', ...otel },
     'the DOM library': { type: 'module', resolution: 'bundler', file: 'dom.ts', lib: ['ES2022', 'DOM'] },

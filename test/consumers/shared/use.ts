@@ -1,4 +1,4 @@
-// Compiled with neither the DOM library nor Node's types.
+// Compiled with Node's types, the DOM library, and the library of workers: one of them is needed.
 import {
   type Conversation,
   defineOperation,
