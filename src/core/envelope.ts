@@ -1,6 +1,6 @@
 import { isObject, parseObject } from '../shared/json.ts'
-import { fieldProblems, isAboutField } from './error-details.ts'
 import type { PageCursors, Reply } from './call.ts'
+import { fieldProblems, isAboutField } from './error-details.ts'
 import type { Envelope } from './operation.ts'
 import { UnusableResponse } from './response.ts'
 
