@@ -78,6 +78,7 @@ const library: Options = {
   ...shared,
   entry: {
     index: 'src/index.ts',
+    changes: 'src/changes/index.ts',
     oauth: 'src/oauth/index.ts',
     otel: 'src/otel/index.ts',
     journal: 'src/journal/index.ts',

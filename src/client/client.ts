@@ -20,6 +20,7 @@ import {
 } from '../core/index.ts'
 import { UnexpectedResponseError } from '../errors/index.ts'
 import type { Actor } from '../shared/actor.ts'
+import type { WebFetch } from '../shared/web-types.ts'
 import type { Me } from './models/me.ts'
 import { Contacts } from './resources/contacts.ts'
 import { Conversations } from './resources/conversations.ts'
@@ -191,6 +192,11 @@ const cores = /* @__PURE__ */ new WeakMap<SupportWorkspace, Core>()
 
 function coreOf(workspace: SupportWorkspace): Core {
   return cores.get(workspace) as Core
+}
+
+/** Returns the `fetch` of a client, to put another function around it. Not part of the public API. */
+export function fetchOf(workspace: SupportWorkspace): WebFetch {
+  return coreOf(workspace).settings.fetch ?? ((url, init) => (globalThis.fetch as WebFetch)(url, init))
 }
 
 /** Gives a client its core, and its resources. */

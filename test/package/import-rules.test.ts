@@ -38,6 +38,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   connections: ['client', 'core', 'rate-limiter', 'storage'],
   oauth: ['client', 'core', 'storage', 'connections'],
   otel: ['core'],
+  changes: ['client', 'core', 'storage'],
   journal: ['client', 'core', 'storage'],
   sandbox: [],
   'fault-test': ['client', 'core', 'storage', 'sandbox'],
