@@ -39,7 +39,10 @@ export class Service {
     this.#settings = settings
     this.#onRequest = onRequest
     this.#fetch = fetchOf(settings.workspace)
-    this.#client = settings.workspace.withOptions({ fresh: true, fetch: (url, init) => this.#verifiedFetch(url, init) })
+    this.#client = settings.workspace.withOptions({
+      ...{ fresh: true, background: true },
+      fetch: (url, init) => this.#verifiedFetch(url, init),
+    })
   }
 
   /** Asks `/me`. The first request of a feed. */

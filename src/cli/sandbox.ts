@@ -15,7 +15,7 @@ A fault is a list of options, separated by commas:
   latency=2000           delay the response by 2000 ms
   late-effect=5000       let a request that failed take effect 5000 ms later; with status or drop=before-effect
   method=POST            apply only to requests with this method
-  path=/messages         apply only to paths that contain this text
+  path=/messages         apply only to paths that end with this text
   times=2                apply to this many requests, or to all (default: 1)
   after=3                let this many matching requests through first
   probability=0.1        apply to one of ten, chosen by seed=1

@@ -2,6 +2,7 @@ import {
   type Call,
   type CallOptions,
   type ChangeableOptions,
+  type CheckedClientOptions,
   type ClientOptions,
   type Core,
   callOperation,
@@ -20,7 +21,9 @@ import {
 } from '../core/index.ts'
 import { UnexpectedResponseError } from '../errors/index.ts'
 import type { Actor } from '../shared/actor.ts'
+import { scopesIn } from '../shared/scopes.ts'
 import type { WebFetch } from '../shared/web-types.ts'
+import { readEnvironment } from './from-environment.ts'
 import type { Me } from './models/me.ts'
 import { Contacts } from './resources/contacts.ts'
 import { Conversations } from './resources/conversations.ts'
@@ -89,6 +92,23 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   }
 
   /**
+   * Creates a client for the token in the environment variable `SUPPORT_WORKSPACE_TOKEN`, for scripts and jobs. Sends it to
+   * `SUPPORT_WORKSPACE_URL`, or to `https://api.supportwire.app` if that is not set. The command reads the same
+   * variables, and `support-workspace-sdk sandbox` prints both for a sandbox.
+   *
+   * @example
+   * const workspace = SupportWorkspace.fromEnvironment({ actor: 'self' })
+   * const { data } = await workspace.conversations.list({ limit: 3 })
+   *
+   * @throws InvalidArgumentError if the token is not set, if an option is invalid, or in a browser.
+   */
+  static fromEnvironment<const A extends Actor = Actor>(
+    options?: Omit<ClientOptions<A>, 'baseUrl' | 'accessToken'>,
+  ): SupportWorkspace<A> {
+    return new SupportWorkspace<Actor>({ ...options, ...readEnvironment() } as ClientOptions) as SupportWorkspace<A>
+  }
+
+  /**
    * Requests `/me` once and returns a client that knows the actor, scopes and `identity` of its token.
    *
    * @example
@@ -115,7 +135,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
           hint: 'Create the client with `new SupportWorkspace` and pass the `actor` of the token.',
         })
       }
-      const changes = Array.isArray(scopes) ? { scopes: scopes.map(String) } : {}
+      const changes = { scopes: scopesIn(scopes) }
       const known = { ...changeOptions(coreOf(unknown).settings, changes), actor: actor as Actor }
       return derive(unknown, known, identity) as ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>
     } catch (thrown) {
@@ -222,10 +242,10 @@ function equip(workspace: SupportWorkspace, core: Core, identity: Me | undefined
  */
 function derive<Client extends SupportWorkspace>(
   workspace: Client,
-  options: ClientOptions,
+  options: CheckedClientOptions,
   identity: Me | undefined,
 ): Client {
   const copy = Object.assign(Object.create(Object.getPrototypeOf(workspace)), workspace) as Client
-  equip(copy, createCore(settingsOf(checkClientOptions(options))), identity)
+  equip(copy, createCore(settingsOf(options)), identity)
   return copy
 }

@@ -2,39 +2,41 @@ import { AuthenticationError } from '../errors/index.ts'
 import { safeCause } from '../errors/redact.ts'
 import { checkAccessToken } from '../shared/credentials.ts'
 import { isPromise } from './call-clock.ts'
-import { type CallerPart, couldNotRetryError, timeoutError } from './call-errors.ts'
+import { type CallerPart, callerError, timeoutError } from './call-errors.ts'
 import type { CallRecord } from './call-record.ts'
+import { exchange } from './exchange.ts'
 import { readHeaders } from './headers.ts'
-import type { Layer } from './layers.ts'
-
-/** A request of a call, on its way through the layers of an attempt. */
-export interface AttemptRequest {
-  readonly record: CallRecord
-  readonly url: string
-  /** With names in lower case. */
-  readonly headers: Readonly<Record<string, string>>
-}
+import type { Reply } from './layers.ts'
+import { takeTurn } from './taking-turns.ts'
 
 /**
- * Adds the token. Gets the token before the permit. Otherwise, a token provider that makes a call could wait for the
- * permit that this request holds.
+ * Sends a request of a call: with a token, headers and a permit of the rate limiter. The permit comes last. Otherwise, a
+ * token provider that makes a call could wait for the permit that this request holds.
  */
-export const authorizing: Layer<AttemptRequest> = async (request, next) => {
-  const { record, headers } = request
+export async function sendAttempt(record: CallRecord, url: string): Promise<Reply> {
+  const accessToken = await tokenOf(record)
+  const headers = await headersOf(record, accessToken)
+  const turn = await takeTurn(record)
+  try {
+    const reply = await guarded(record, () => exchange(record, url, headers))
+    turn.end('served')
+    return reply
+  } catch (thrown) {
+    const failure = record.failureOf(thrown)
+    turn.end(failure)
+    const isInvalid = failure?.error instanceof AuthenticationError && failure.error.code === 'invalid_token'
+    if (isInvalid) await reportInvalidToken(record, failure.error, accessToken)
+    throw thrown
+  }
+}
+
+async function tokenOf(record: CallRecord): Promise<string> {
   const { tokenSource } = record.settings
   const accessToken =
     tokenSource.accessToken ??
     (await ask(record, 'token provider', () => tokenSource.getAccessToken(), checkAccessToken))
   record.addSecret(accessToken)
-  try {
-    return await next({ ...request, headers: { ...headers, authorization: `Bearer ${accessToken}` } })
-  } catch (thrown) {
-    const error = record.failureOf(thrown)?.error
-    if (error instanceof AuthenticationError && error.code === 'invalid_token') {
-      await reportInvalidToken(record, error, accessToken)
-    }
-    throw thrown
-  }
+  return accessToken
 }
 
 /** Calls `onInvalidToken`. If it throws, its error becomes the cause of the 401. */
@@ -49,25 +51,23 @@ async function reportInvalidToken({ settings, call, clock, secrets }: CallRecord
   }
 }
 
-/** Adds the headers of the client, then the headers of the call. Functions are called for each attempt. */
-export const addingHeaders: Layer<AttemptRequest> = async (request, next) => {
-  const { record } = request
+/** Returns the headers of the client, then the headers of the call. Functions are called for each attempt. */
+async function headersOf(record: CallRecord, accessToken: string): Promise<Readonly<Record<string, string>>> {
   const { call, settings } = record
   const headers: Record<string, string> = call.body === undefined ? {} : { 'content-type': 'application/json' }
   for (const source of [...settings.headers, call.headers]) {
     const added = typeof source === 'function' ? await ask(record, 'headers function', source, readHeaders) : source
     Object.assign(headers, added)
   }
-  return next({ ...request, headers: Object.assign(headers, request.headers) })
+  return Object.assign(headers, { authorization: `Bearer ${accessToken}` })
 }
 
 /** Runs the guard of a journal around the request. */
-export const guarding: Layer<AttemptRequest> = async (request, next) => {
-  const { record } = request
-  const { call, clock, sent } = record
-  if (call.guard === undefined) return next(request)
+async function guarded(record: CallRecord, send: () => Promise<Reply>): Promise<Reply> {
+  const { call, clock, sent, settings } = record
+  if (settings.guard === undefined || call.operation.method === 'GET') return send()
   try {
-    return await call.guard(() => next(request), {
+    return await settings.guard.around(send, {
       untilEnd: (step) => clock.run(step),
       mayHaveBeenApplied: (thrown) => record.mayHaveBeenApplied(thrown, sent),
     })
@@ -96,13 +96,4 @@ export async function ask<Value, Result>(
   } catch (thrown) {
     throw callerError(record, thrown, part)
   }
-}
-
-/**
- * Returns the error of the call when a function of the caller has thrown. Before the first request, this is the thrown
- * error. Later, the thrown error is the cause.
- */
-export function callerError(record: CallRecord, thrown: unknown, part: CallerPart): unknown {
-  const isOurs = record.isOwnError(thrown) || record.clock.isEnd(thrown)
-  return isOurs || record.sent === 0 ? thrown : couldNotRetryError(record, thrown, part)
 }

@@ -194,11 +194,20 @@ const callerParts = {
 export type CallerPart = keyof typeof callerParts
 
 /**
+ * Returns the error of the call when a function of the caller has thrown. Before the first request, this is the thrown
+ * error. Later, the thrown error is the cause.
+ */
+export function callerError(record: CallRecord, thrown: unknown, part: CallerPart): unknown {
+  const isOurs = record.isOwnError(thrown) || record.clock.isEnd(thrown)
+  return isOurs || record.sent === 0 ? thrown : couldNotRetryError(record, thrown, part)
+}
+
+/**
  * Creates the error when a function of the caller fails before a retry. Its error becomes the cause. If this error is
  * from the package, its hint and remedy can say that another try is useless, for example because the connection was
  * removed.
  */
-export function couldNotRetryError(record: CallRecord, cause: unknown, part: CallerPart): RequestError {
+function couldNotRetryError(record: CallRecord, cause: unknown, part: CallerPart): RequestError {
   const { hint, remedy } = isLasting(cause)
     ? cause
     : { hint: `Check the ${part}, then try again.`, remedy: 'retry' as const }

@@ -1,8 +1,10 @@
 import { type Attempt, isSupportWorkspaceError, type Outcome, type RequestError } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
+import { notify } from '../shared/notify.ts'
 import { CallClock } from './call-clock.ts'
 import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
 import type { PreparedCall } from './input.ts'
+import type { Sending } from './middleware.ts'
 import type { ResponseHead } from './response.ts'
 import { delayBefore, retryAfterOf } from './retry.ts'
 import type { ClientSettings } from './settings.ts'
@@ -48,18 +50,25 @@ export class CallRecord {
   readonly secrets: string[] = []
   /** How many requests of its operation were served when the call sent its last one. */
   servedBefore: number | undefined
+  /** What a rate limiter does when the call has ended. */
+  readonly endListeners: (() => void)[] = []
   /** The failure of the last request. */
   failure: Failure | undefined
   readonly #id = ++lastCallId
   #worst: Outcome
   #head: ResponseHead | undefined
 
-  constructor(call: PreparedCall, settings: ClientSettings) {
+  /** @param sending what a middleware has sent of the call */
+  constructor(call: PreparedCall, settings: ClientSettings, sending?: Sending) {
     this.call = call
     this.settings = settings
     this.start = call.startedAt ?? performance.now()
-    this.clock = new CallClock(call.signal as AbortSignal | undefined, this.start + call.totalTimeout)
-    this.#worst = call.history?.outcome ?? 'not-sent'
+    this.clock = new CallClock(
+      call.signal as AbortSignal | undefined,
+      this.start + call.totalTimeout,
+      sending?.whole.signal,
+    )
+    this.#worst = sending?.outcome ?? 'not-sent'
     const { after, before } = call.query
     this.cursor = call.operation.envelope === 'list' ? (after ?? before ?? undefined) : undefined
     if (this.cursor !== undefined) this.secrets.push(String(this.cursor))
@@ -165,6 +174,7 @@ export class CallRecord {
 
   /** @param failed absent if the call succeeded */
   endCall(failed?: Failed): void {
+    for (const listener of this.endListeners) notify(listener)
     this.#emit('onOperationEnd', () => ({
       duration: Math.round(performance.now() - this.start),
       attempts: this.sent,

@@ -1,7 +1,6 @@
 import type { RequestError } from '../errors/index.ts'
 import { redact } from '../errors/redact.ts'
 import type { FetchInit, WebAbortSignal } from '../shared/web-types.ts'
-import type { AttemptRequest } from './attempt.ts'
 import { networkError, timeoutError, unusableError } from './call-errors.ts'
 import type { CallRecord } from './call-record.ts'
 import { readErrorBody, type Unwrapped, unwrap } from './envelope.ts'
@@ -14,6 +13,8 @@ import { validateResponse } from './validation.ts'
 /** Longer error bodies are ignored, in bytes. */
 const maxErrorBytes = 64 * 1024
 
+type RequestHeaders = FetchInit['headers']
+
 /** The known part of a response, because its body might never end. */
 interface Progress {
   opened?: OpenResponse
@@ -24,8 +25,7 @@ interface Progress {
  * Sends the request of an attempt, and reads and validates the response, all within the `timeout`. Rejects with the
  * caller's abort reason, or with an error. If the request is not repeated, the call rejects with the same error.
  */
-export async function exchange(request: AttemptRequest): Promise<Reply> {
-  const { record } = request
+export async function exchange(record: CallRecord, url: string, headers: RequestHeaders): Promise<Reply> {
   const { call, clock, settings } = record
   // Read before the hook is called, because the hook could replace the global `fetch`.
   const isPlatform = isPlatformFetch(settings.fetch)
@@ -37,7 +37,9 @@ export async function exchange(request: AttemptRequest): Promise<Reply> {
     return head?.isRefusal ? refusedError(record, head, '') : timeoutError(record, { limit, isSent: true })
   }
   try {
-    const reply = await clock.run(receive(request, progress), call.timeout, () => expired('attempt'))
+    const reply = await clock.runRequest(receive(record, url, headers, progress), call.timeout, () =>
+      expired('attempt'),
+    )
     record.endAttempt(attempt, progress.head)
     return reply
   } catch (thrown) {
@@ -53,7 +55,7 @@ export async function exchange(request: AttemptRequest): Promise<Reply> {
   }
 }
 
-async function receive({ record, url, headers }: AttemptRequest, progress: Progress): Promise<Reply> {
+async function receive(record: CallRecord, url: string, headers: RequestHeaders, progress: Progress): Promise<Reply> {
   const { call, clock, secrets, settings } = record
   const { signal } = clock
   // The hook might have aborted the call, and a custom fetch can ignore its signal.

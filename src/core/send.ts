@@ -1,17 +1,14 @@
-// This folder sends calls. Each call passes through two rings of layers: the outer ring runs once for each call, and
-// the inner ring once for each attempt. For this folder, operations are only data.
+// This folder sends calls. Middleware runs around a call, and `sendAttempt` once for each request. For this folder,
+// operations are only data.
 
-import { type AttemptRequest, addingHeaders, authorizing, guarding } from './attempt.ts'
 import { actorSelfRequired, timeoutError } from './call-errors.ts'
 import { CallRecord } from './call-record.ts'
-import { exchange } from './exchange.ts'
 import type { PreparedCall } from './input.ts'
-import { compose, type Next, type Reply } from './layers.ts'
-import { aroundCall, sendingOnce } from './middleware-layer.ts'
+import type { Next, Reply } from './layers.ts'
+import { type Sending, sendThrough } from './middleware.ts'
 import { urlOf } from './prepare.ts'
-import { retrying } from './retrying.ts'
+import { sendUntilDone } from './retrying.ts'
 import type { ClientSettings } from './settings.ts'
-import { takingTurns } from './taking-turns.ts'
 
 /** The settings of a client, and the function that sends its calls. */
 export interface Core {
@@ -19,28 +16,24 @@ export interface Core {
   readonly send: Next<PreparedCall>
 }
 
-const sendAttempt = /* @__PURE__ */ compose<AttemptRequest>(
-  [authorizing, addingHeaders, takingTurns, guarding],
-  exchange,
-)
-
 export function createCore(settings: ClientSettings): Core {
-  const send = (call: PreparedCall) => sendCall(call, settings)
-  return { settings, send: settings.middleware.length === 0 ? send : aroundCall(settings, sendingOnce(send)) }
+  const send = (call: PreparedCall, sending?: Sending) => sendCall(call, settings, sending)
+  if (settings.middleware.length === 0) return { settings, send: (call) => send(call) }
+  return { settings, send: (call) => sendThrough(settings, call, send) }
 }
 
 /**
  * Rejects with a `RequestError`, an `InvalidArgumentError`, the caller's abort reason, or the token provider's error.
  */
-async function sendCall(call: PreparedCall, settings: ClientSettings): Promise<Reply> {
+async function sendCall(call: PreparedCall, settings: ClientSettings, sending?: Sending): Promise<Reply> {
   const url = urlOf(call, settings.baseUrl)
-  const record = new CallRecord(call, settings)
+  const record = new CallRecord(call, settings, sending)
   const { clock } = record
   record.startCall()
   try {
     clock.throwIfOver()
     if (call.operation.actor === 'self' && settings.actor === 'app') throw actorSelfRequired(record)
-    const reply = await retrying({ record, url, headers: {} }, sendAttempt)
+    const reply = await sendUntilDone(record, url)
     record.endCall()
     return reply
   } catch (thrown) {
@@ -48,7 +41,7 @@ async function sendCall(call: PreparedCall, settings: ClientSettings): Promise<R
     const isLate = clock.end?.isLate && clock.isEnd(thrown)
     const error = isLate ? timeoutError(record, { limit: 'total', isSent: false }) : thrown
     record.endCall({ error })
-    if (call.history !== undefined && record.mayHaveBeenApplied(error)) call.history.outcome = 'unknown'
+    if (sending !== undefined && record.mayHaveBeenApplied(error)) sending.outcome = 'unknown'
     throw error
   } finally {
     clock.stop()

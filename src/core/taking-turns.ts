@@ -1,17 +1,20 @@
 import type { EndTurn, RateLimiter, RefusedRequest } from '../rate-limiter/index.ts'
 import { notify } from '../shared/notify.ts'
-import { type AttemptRequest, callerError } from './attempt.ts'
 import { isPromise } from './call-clock.ts'
-import { heldBackError } from './call-errors.ts'
-import type { CallRecord } from './call-record.ts'
-import type { Layer } from './layers.ts'
+import { callerError, heldBackError } from './call-errors.ts'
+import type { CallRecord, Failure } from './call-record.ts'
 
 /** Ends a permit, if the limiter wants to know. */
-type EndPermit = ((refused?: RefusedRequest) => void) | undefined
+type EndPermit = ((refused?: RefusedRequest, failure?: 'unserved') => void) | undefined
 
-/** Gets a permit of the rate limiter, and says at the end of the request whether the service refused it. */
-export const takingTurns: Layer<AttemptRequest> = async (request, next) => {
-  const { record } = request
+/** A permit of the rate limiter. */
+interface Turn {
+  /** Says that the service has served the request, or how the request failed. */
+  end(result: 'served' | Failure | undefined): void
+}
+
+/** Gets a permit of the rate limiter. */
+export async function takeTurn(record: CallRecord): Promise<Turn> {
   const { rateLimiter, findRateLimitKey } = record.settings
   const found = findRateLimitKey()
   const key = typeof found === 'string' ? found : await record.clock.run(found)
@@ -20,21 +23,17 @@ export const takingTurns: Layer<AttemptRequest> = async (request, next) => {
   const servedBefore = record.servedBefore ?? tally.served
   const end = await acquire(record, rateLimiter, key)
   record.servedBefore = tally.served
-  try {
-    const reply = await next(request)
-    tally.served += 1
-    notify(end)
-    return reply
-  } catch (thrown) {
-    const failure = record.failureOf(thrown)
-    if (failure?.head?.status === 429) {
-      failure.countsAsRetry = tally.served === servedBefore
-      notify(end, { retryAfter: failure.retryAfter })
-    } else {
-      if (isServed(failure?.head?.status)) tally.served += 1
-      notify(end)
-    }
-    throw thrown
+  return {
+    end(result) {
+      const failure = result === 'served' ? undefined : result
+      if (failure?.head?.status === 429) {
+        failure.countsAsRetry = tally.served === servedBefore
+        return notify(end, { retryAfter: failure.retryAfter })
+      }
+      const hasServed = result === 'served' || isServed(failure?.head?.status)
+      if (hasServed) tally.served += 1
+      notify(end, undefined, hasServed ? undefined : 'unserved')
+    },
   }
 }
 
@@ -48,6 +47,8 @@ async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string
     acquired = rateLimiter.acquire(key, clock.signal, {
       operation: operationOf(record),
       canWait,
+      background: settings.background,
+      whenOver: (listener) => void record.endListeners.push(listener),
       startedAt: start,
       timeLeft: clock.remaining,
       onWait(wait, pause = 0) {
@@ -67,7 +68,7 @@ async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string
   } catch (thrown) {
     // The limiter might have ignored the signal, or granted the permit at the same moment.
     Promise.resolve(acquired).then(
-      (end) => notify(end ?? undefined),
+      (end) => notify(end ?? undefined, undefined, 'unserved'),
       () => {},
     )
     throw heldBack ?? callerError(record, thrown, 'rate limiter')

@@ -1,10 +1,7 @@
 import { SupportWorkspaceError } from '../errors/index.ts'
 import type { FaultTestOptions } from './options.ts'
-import { describeError, type Run } from './run.ts'
+import { describeError, type Run, type Subject } from './run.ts'
 import { createData } from './stage.ts'
-
-/** Whether the fault test runs a job or a program. */
-export type Subject = 'job' | 'program'
 
 /** The result of the runs without faults, to which the other runs are compared. */
 export interface Baseline {

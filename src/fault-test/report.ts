@@ -1,8 +1,7 @@
 import type { RecordedRequest } from '../sandbox/index.ts'
-import type { Subject } from './clean-runs.ts'
 import { faultNames, faults, idOf, placeOf, type Strike } from './faults.ts'
 import type { FaultTestEnd } from './options.ts'
-import type { Run } from './run.ts'
+import type { Run, Subject } from './run.ts'
 import type { Verdict } from './verdicts.ts'
 import { operationOf } from './writes.ts'
 

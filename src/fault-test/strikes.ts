@@ -77,7 +77,7 @@ export function checkStruck(run: Run): void {
 function neverStruck(option: keyof Selection, strike: Strike, run: Run): InvalidArgumentError {
   const place = placeOf(strike.fault)
   const count = countOf(place, run)
-  const made = `the job made ${count} ${place}${count === 1 ? '' : 's'}`
+  const made = `the ${run.what} made ${count} ${place}${count === 1 ? '' : 's'}`
   const why = strike.at > count ? made : `no ${place} that it could strike was there`
   const hint = `Correct \`${option}\`, or leave it out to test everything.`
   return new InvalidArgumentError(option, `${idOf([strike])} never struck: ${why}.`, hint)

@@ -1,6 +1,7 @@
 import type { SupportWorkspace } from '../client/index.ts'
 import { inner } from '../core/index.ts'
 import { InsufficientScopeError, SupportWorkspaceError } from '../errors/index.ts'
+import { scopesIn } from '../shared/scopes.ts'
 
 /** Where the writes of a client belong, and who makes them. */
 export interface WriterIdentity {
@@ -45,11 +46,11 @@ async function identify(workspace: SupportWorkspace) {
       hint: 'Without it, a journal would take the key of another organization for its own.',
     })
   }
-  const isKnown = Array.isArray(scopes) && scopes.length > 0
+  const granted = scopesIn(scopes)
   return {
     organization: organization.id,
     author: typeof user?.id === 'string' ? user.id : undefined,
-    scopes: isKnown ? scopes : undefined,
+    scopes: granted?.length === 0 ? undefined : granted,
   }
 }
 

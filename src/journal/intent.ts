@@ -1,4 +1,4 @@
-import { type Guard, guardKey, type OutgoingCall, type Reply, wholeKey } from '../core/index.ts'
+import type { Guard, Operation, OutgoingCall, Reply } from '../core/index.ts'
 import { InvalidArgumentError, NotFoundError, RequestError, SupportWorkspaceError } from '../errors/index.ts'
 import { untilAborted } from '../shared/abort.ts'
 import { randomId } from '../shared/bytes.ts'
@@ -31,12 +31,19 @@ export interface OnceOptions {
 
 /** Runs the function of one `once` call, sends its write, and confirms the write if necessary. */
 export class Intent {
+  /** Goes into the client of the function. */
+  readonly guard: Guard = {
+    middleware: (call, next) => this.#pass(call, next),
+    around: (request, attempt) => this.#around(request, attempt),
+  }
   readonly #shared: Shared
   readonly #key: string
   readonly #options: OnceOptions
   #sending: Promise<Reply> | undefined
-  /** The call that sends the write. Stays the same if a middleware outside the journal repeats the call. */
-  #whole: object | undefined
+  /** Of the call that sends the write. The object is the same if a middleware outside the journal repeats the call. */
+  #operation: Operation | undefined
+  /** Runs around each request of the write. */
+  #around: Guard['around'] = (request) => request()
   #misuse: SupportWorkspaceError | undefined
   /** The result of the write. Undefined until the write is applied. */
   #applied: { readonly id?: string | undefined } | undefined
@@ -54,7 +61,7 @@ export class Intent {
     this.#options = options
   }
 
-  /** Runs the function, whose calls go through `pass`, and returns the result of its write. */
+  /** Runs the function, whose calls go through the guard, and returns the result of its write. */
   async run<Data>(task: () => PromiseLike<Data>): Promise<{ readonly id?: string | undefined; readonly data?: Data }> {
     const [ended] = await Promise.allSettled([(async () => task())()])
     this.#hasEnded = true
@@ -72,18 +79,17 @@ export class Intent {
   }
 
   /** Middleware of the function's client. Sends reads as they are, and the write through the journal. */
-  async pass(call: OutgoingCall, send: Send): Promise<Reply> {
+  async #pass(call: OutgoingCall, send: Send): Promise<Reply> {
     if (call.operation.method === 'GET') return send(call)
-    const { [wholeKey]: whole } = call as { readonly [wholeKey]?: object }
     if (this.#sending !== undefined) {
-      if (whole === this.#whole) return this.#sending
+      if (call.operation === this.#operation) return this.#sending
       const hint = 'Use another key for the second write. `journal.get` tells if the first was applied.'
       this.#misuse = this.#leftOpen('sent a second write', hint)
       throw this.#misuse
     }
     // `once` has already returned the result of the key.
     if (this.#hasEnded) throw this.#misused('was sent after its function had ended')
-    this.#whole = whole
+    this.#operation = call.operation
     this.#sending = this.#settle(call, send)
     return this.#sending
   }
@@ -171,7 +177,7 @@ export class Intent {
     }
     /** Whether a repeated DELETE got a 404, because the first DELETE can be its cause. */
     const isGone = (thrown: unknown) => isDelete && before?.stored !== undefined && thrown instanceof NotFoundError
-    const guard: Guard = async (request, { untilEnd, mayHaveBeenApplied }) => {
+    this.#around = async (request, { untilEnd, mayHaveBeenApplied }) => {
       // If the record could not be restored after the last attempt, it is still to be restored.
       if (!isRefused) before = undefined
       isRefused = false
@@ -186,8 +192,7 @@ export class Intent {
       }
     }
     try {
-      const guarded = { ...write.call, [guardKey]: guard }
-      const reply = await send(guarded)
+      const reply = await send(write.call)
       const id = idOf(reply.data)
       if (this.#mine !== undefined)
         await this.#answer(this.#mine, toStored({ ...this.#mine.record, state: 'applied', id }))

@@ -108,7 +108,14 @@ describe('the command `sandbox`', () => {
     ['--fault=status=503,status=500', '`status` is set twice. Remove one of them.'],
     ['--fault=__proto__=x,status=503', 'Unknown fault option `__proto__`. Use one of: `status`, `retry-after`, '],
     ['--fault=path=/messages', 'A fault must have one of `status`, `drop`, `truncate`, `garbage`, `drip`, `stall`'],
-    ['--fault=status=503,path=', 'The fault option `path` must be part of a path, such as "/messages", not "".'],
+    [
+      '--fault=status=503,path=',
+      'The fault option `path` must be the end of a path, such as "/messages", or a RegExp, not',
+    ],
+    [
+      '--fault=status=503,path=messages',
+      'The fault option `path` must be the end of a path, such as "/messages", or a',
+    ],
     ['--fault=status=503,times=0', 'The fault option `times` must be an integer of at least 1 or "all", not "0".'],
     ['--fault=drip=16', 'The fault option `drip` must be a number of bytes and milliseconds, such as "16/500", not'],
     ['--fault=garbage=yes', 'The fault option `garbage` must be true or false, not "yes".'],
@@ -133,7 +140,7 @@ test.each<[string, FaultRule]>([
   ['truncate', { truncate: true }],
   ['garbage=true', { garbage: true }],
   ['latency=1.5,times=all', { latency: 1.5, times: Infinity }],
-  ['status=500,path=/a.b', { status: 500, path: /\/a\.b/ }],
+  ['status=500,path=/a.b', { status: 500, path: '/a.b' }],
   ['drip=16/500, latency=10, method=post', { drip: { bytes: 16, interval: 500 }, latency: 10, method: 'post' }],
 ])('reads the fault %s', (text, rule) => {
   expect(parseFault(text)).toEqual(rule)

@@ -1,6 +1,6 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { faultTestProgram } from '../../src/fault-test/index.ts'
 import { addContact, attemptsOf, byStatus, failuresOf, programOf } from './programs.ts'
@@ -21,6 +21,7 @@ test('`exits` says what other codes mean, and a crash without a fault is a failu
   const only = ['unavailable@1', 'killed-after-effect@1']
   const report = await faultTestProgram(programOf(code), { only })
   expect(failuresOf(report)).toEqual(['killed-after-effect@1 stuck'])
+  expect(String(report)).toContain('and yet the program gave up with')
   expect(String(report)).toContain('The program was killed, then ended with code 3 (a crash), then ended with code 3')
   expect(failuresOf(await faultTestProgram(programOf(code), { only, exits: { 3: 'verify' } }))).toEqual([])
 })
@@ -55,6 +56,45 @@ test('each run has a copy of the folder, whose outputs are compared line by line
   expect(String(report)).toContain('\n  It printed last:\n    Appended.\n    Appended.\n')
   expect(new Set(folders).size).toBe(5)
   expect(await readFile(join(folder, 'out.txt'), 'utf8')).toBe('first\n')
+})
+
+describe('a folder with links', () => {
+  const createFolder = async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'program-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    return folder
+  }
+
+  test('is copied with its links, so that a run changes no original', async () => {
+    const [folder, library] = [await createFolder(), await createFolder()]
+    await writeFile(join(library, 'index.js'), 'library')
+    await writeFile(join(folder, 'data'), 'first')
+    await mkdir(join(folder, 'below'))
+    await mkdir(join(folder, 'node_modules'))
+    await symlink('../data', join(folder, 'below', 'relative'))
+    await symlink(join(folder, 'data'), join(folder, 'absolute'))
+    await symlink(relative(join(folder, 'node_modules'), library), join(folder, 'node_modules', 'library'))
+    const code = `for (const name of ['below/relative', 'absolute']) fs.appendFileSync(folder + '/' + name, name)
+      if (fs.readFileSync(folder + '/node_modules/library/index.js', 'utf8') !== 'library') process.exit(1)
+      ${byStatus}`
+    const contents: string[] = []
+    await faultTestProgram(programOf(code), {
+      folder,
+      only: ['reset-after-effect@1'],
+      check: async (_, outcome) => void contents.push(await readFile(join(outcome.folder, 'data'), 'utf8')),
+    })
+    expect(contents[0]).toBe('firstbelow/relativeabsolute')
+    expect(await readFile(join(folder, 'data'), 'utf8')).toBe('first')
+  })
+
+  test.each(['../outside', '/etc/hostname'])('is refused if a link leads to %s', async (target) => {
+    const folder = await createFolder()
+    await mkdir(join(folder, 'below'))
+    await symlink(target === '../outside' ? `../${target}` : target, join(folder, 'below', 'link'))
+    await expect(faultTestProgram(programOf(byStatus), { folder })).rejects.toThrow(
+      /has a link that leads out of it: below\/link\. .* Replace the link by a copy of its target\./,
+    )
+  })
 })
 
 test('a kill ends all processes of a program before it is started again', async () => {
@@ -142,7 +182,7 @@ describe('rejects', () => {
     ['a folder that is not there', sends, { folder: '/no/such' }, '`folder` must be the path of a folder'],
     ['a folder that is a file', sends, { folder: 'package.json' }, '`folder` must be the path of a folder'],
     ['a working directory that is not there', sends, { cwd: '/no/such' }, '`cwd` must be the path of a folder'],
-    ['a request that is not sent', sends, { requests: [9] }, 'unavailable@9 never struck'],
+    ['a request that is not sent', sends, { requests: [9] }, 'unavailable@9 never struck: the program made 1 request.'],
   ])('%s', async (_, command, options, message) => {
     await expect(faultTestProgram(command, options)).rejects.toThrow(message)
   })

@@ -347,14 +347,14 @@ describe('the fault form', () => {
   test('injects a fault, lists it and removes it', async () => {
     const token = sandbox.issueToken()
     const status = async (path: string) => (await call(sandbox, token, 'GET', path)).status
-    const selection = { path: '/cont', times: '2', after: '1', method: 'GET' }
+    const selection = { path: '/contacts', times: '2', after: '1', method: 'GET' }
     const fields = { kind: 'status', status: '503', 'retry-after': '7', drop: 'mid-body', ...selection }
     expect((await submit(sandbox, 'faults', fields)).headers.get('location')).toBe('/?#faults')
-    const listed = 'status=503,retry-after=7 GET /cont, 2 more times, after 1 more Remove'
+    const listed = 'status=503,retry-after=7 GET /contacts, 2 more times, after 1 more Remove'
     expect((await open(sandbox)).text).toContain(listed)
     const contacts = '/api/oauth/v1/contacts'
     expect([await status(contacts), await status(me), await status(contacts)]).toEqual([200, 200, 503])
-    expect((await open(sandbox)).text).toContain('GET /cont, 1 more time Remove')
+    expect((await open(sandbox)).text).toContain('GET /contacts, 1 more time Remove')
     await submit(sandbox, 'faults/remove', { id: '1' })
     expect([await status(contacts), sandbox.faults.pending]).toEqual([200, 0])
     await submit(sandbox, 'faults', { kind: 'drop', drop: 'after-effect', status: '503', times: 'all' })

@@ -1,6 +1,6 @@
 import { SupportWorkspace } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts'
+import { createSandbox, parseFault, type Sandbox } from '../../src/sandbox/index.ts'
 import { call, sendRaw, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
@@ -262,6 +262,17 @@ describe('fault rules', () => {
     sandbox.faults.clear()
     expect(await statusOf('DELETE', '/conversations/1/assignee')).toBe(404)
   })
+
+  test.each([{ status: 500, path: '/contacts' }, 'status=500,path=/contacts'])(
+    'match the end of a path, as an object and as text: %j',
+    async (rule) => {
+      sandbox.faults.add(typeof rule === 'string' ? parseFault(rule) : rule)
+      const token = sandbox.issueToken()
+      const statusOf = async (path: string) => (await call(sandbox, token, 'GET', `/api/oauth/v1${path}`)).status
+      expect(await statusOf('/contacts/nobody')).toBe(404)
+      expect(await statusOf('/contacts')).toBe(500)
+    },
+  )
 
   test('skip `after` requests and apply to the next `times`', async () => {
     sandbox.faults.add({ status: 500, after: 1, times: 2 })

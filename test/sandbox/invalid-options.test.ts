@@ -144,7 +144,7 @@ const ruleOptions = {
   method: { values: [5, null, '', 'FETCH', ['GET']], message: 'must be one of GET, POST, PATCH, DELETE, PUT, HEAD, ' },
   path: {
     values: [5, null, '', 'api', '/api?limit=5', '/a b', 'http://localhost/api', [/x/]],
-    message: 'must be a pathname without a query, such as "/api/oauth/v1/me", or a RegExp, not ',
+    message: 'must be the end of a path, such as "/messages", or a RegExp, not ',
   },
   times: { values: [0, -1, 1.5, Number.NaN, '1', null], message: 'must be an integer of at least 1 or Infinity, not ' },
   after: integer(0),

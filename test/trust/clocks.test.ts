@@ -193,7 +193,7 @@ describe('totalTimeout', () => {
     await vi.advanceTimersByTimeAsync(2_500)
     const error = (await settled(result)) as RequestError
     expect(error).toMatchObject({ limit: 'total' })
-    expect(error.attempts.map(({ duration }) => duration)).toEqual([1_000, 1_000, 499])
+    expect(error.attempts.map(({ duration }) => duration)).toEqual([1_000, 1_000, 498])
   })
 
   test('prevents a retry that would come too late', async () => {

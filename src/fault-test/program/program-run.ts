@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -12,6 +12,7 @@ import type { FaultTestEnd } from '../options.ts'
 import type { Run } from '../run.ts'
 import { effectsOf } from '../writes.ts'
 import { SharedNumbers } from './clock-file.ts'
+import { copyFolder } from './copy-folder.ts'
 import { ProcessGroup } from './process-group.ts'
 import type { ProgramExit, ProgramOptions, ProgramRun } from './program-options.ts'
 import { ProgramService } from './program-service.ts'
@@ -62,7 +63,7 @@ export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]):
   const root = await mkdtemp(join(tmpdir(), 'fault-test-'))
   const [folder, shared, printed] = [join(root, 'folder'), join(root, 'shared'), join(root, 'printed')]
   await mkdir(folder)
-  if (plan.folder !== undefined) await cp(plan.folder, folder, { recursive: true })
+  if (plan.folder !== undefined) await copyFolder(plan.folder, folder)
   const numbers = prepareNumbers(shared, plan, strikes)
   const watched: Watched = { numbers, plan, group: undefined, isKilled: false }
   const kill = async (): Promise<void> => {
@@ -112,9 +113,12 @@ export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]):
       .filter((line) => !aroundMessage.test(line))
       .slice(-shownLines)
     const error = `${attempts.at(-1)}: ${lines.at(-1)}`
-    const checking = Promise.resolve().then(() => plan.check?.(sandbox, { end, folder, attempts, output: text }))
+    const checking = Promise.resolve().then(() =>
+      plan.check?.(sandbox, { end, folder, attempts, output: text }, service.change),
+    )
     return {
       ...effects,
+      what: 'program',
       strikes,
       requests,
       outcome: { end, value: undefined, error, state: {}, context: undefined, attempts },
@@ -125,6 +129,9 @@ export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]):
       hasMetFault: hasMetFault ?? false,
       errors: tokens.some((token) => text.includes(token)) ? [text] : [],
       uncaught: [],
+      change: service.change,
+      unseen: plan.unseen === 'allowed' ? [] : service.lastLook.unseen,
+      checksChange: (plan.check?.length ?? 0) > 2,
       secrets: tokens,
       checkError: await checking.then(
         () => undefined,

@@ -24,7 +24,7 @@ export function parseFault(text: string): FaultRule {
   return readFault(Object.fromEntries(fields))
 }
 
-/** Reads a fault from its fields. `path` matches every path that contains it. Throws a `TypeError` if it is invalid. */
+/** Reads a fault from its fields. Throws a `TypeError` if it is invalid. */
 export function readFault(fields: FaultFields): FaultRule {
   const rule: Record<string, unknown> = {}
   for (const [name, text] of Object.entries(fields)) {
@@ -57,10 +57,6 @@ function readValue(text: string): unknown {
 }
 
 const specialFields: Readonly<Record<string, { schema: z.ZodMiniType; read: (text: string) => unknown }>> = {
-  path: {
-    schema: mustBe('part of a path, such as "/messages"', z.string().check(z.regex(/^[^?#\s]+$/))),
-    read: (text) => new RegExp(text.replace(/[$()*+./?[\\\]^{|}]/g, '\\$&')),
-  },
   times: {
     schema: mustBe('an integer of at least 1 or "all"', z.string().check(z.regex(/^([1-9]\d{0,8}|all)$/))),
     read: (text) => (text === 'all' ? Infinity : Number(text)),

@@ -63,7 +63,10 @@ export interface Fault {
 export interface FaultRule extends Fault {
   /** Applies only to requests with this method, in any case. By default to all. */
   method?: string
-  /** Applies only to this exact pathname, or to pathnames that match the expression. By default to all. */
+  /**
+   * Applies only to pathnames that end with this text, such as `/messages`, or that match the expression. By default to
+   * all.
+   */
   path?: string | RegExp
   /**
    * Number of requests that the fault applies to; `Infinity` for all.
@@ -137,7 +140,7 @@ const ruleShape = {
   ),
   path: z.optional(
     mustBe(
-      'a pathname without a query, such as "/api/oauth/v1/me", or a RegExp',
+      'the end of a path, such as "/messages", or a RegExp',
       z.union([z.instanceof(RegExp), z.string().check(z.refine(isPathname))]),
     ),
   ),
@@ -180,7 +183,7 @@ export function checkRule(rule: FaultRule): void {
   }
 }
 
-// Any other text never equals the pathname of a request.
+// No pathname of a request ends with any other text.
 function isPathname(path: string): boolean {
   const url = `http://localhost${path}`
   return URL.canParse(url) && new URL(url).pathname === path

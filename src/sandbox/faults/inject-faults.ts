@@ -91,7 +91,7 @@ function matches({ method, path }: FaultRule, actualMethod: string, pathname: st
   if (method === undefined ? actualMethod === 'OPTIONS' : method.toUpperCase() !== actualMethod) return false
   if (path === undefined) return true
   // Unlike `test`, `search` ignores the `lastIndex` of an expression with the flag `g` or `y`.
-  return typeof path === 'string' ? path === pathname : pathname.search(path) !== -1
+  return typeof path === 'string' ? pathname.endsWith(path) : pathname.search(path) !== -1
 }
 
 /** Delays that end early when the sandbox closes, so that no timer keeps the process alive. */
