@@ -1,5 +1,5 @@
-import { AuthenticationError, InsufficientScopeError } from 'support-workspace-sdk'
-import { type Change, ChangeFeedError, type ChangeFeedOptions } from 'support-workspace-sdk/changes'
+import { AuthenticationError, InsufficientScopeError, SupportWorkspace } from 'support-workspace-sdk'
+import { type Change, ChangeFeed, ChangeFeedError, type ChangeFeedOptions } from 'support-workspace-sdk/changes'
 import { type KeyValueStorage, memoryStorage } from 'support-workspace-sdk/storage'
 import { describe, expect, test } from 'vitest'
 import { filled, Process } from './helpers.ts'
@@ -593,6 +593,17 @@ describe('an upgrade', () => {
     const conversations = await filled(service, { watch: ['messages'] })
     expect(await new Process(service, conversations, { ...slow, passes: 1 }).read()).toHaveLength(4)
   })
+})
+
+test('every request is marked as background for the rate limiter', async () => {
+  const service = new SimulatedService({ conversations: 2 })
+  const seen = new Set<boolean>()
+  const workspace = new SupportWorkspace({
+    ...{ baseUrl: 'https://service.example', accessToken: 'swot_feed', fetch: service.fetch },
+    rateLimiter: { acquire: (_, __, { background }) => void seen.add(background) },
+  })
+  for await (const _ of new ChangeFeed({ workspace, storage: memoryStorage(), passes: 1 }));
+  expect([...seen]).toEqual([true])
 })
 
 test('contacts are watched as a list of their own', async () => {
