@@ -7,7 +7,7 @@ import { simulateTime } from './simulated-time.ts'
 
 const clock = simulateTime()
 
-/** `npm run proof:changes` runs many more. */
+/** `npm run proofs` runs many more. */
 const seeds = Number(process.env.FEED_SEEDS ?? 12)
 
 const kinds = orders.flatMap((order) => cursors.map((cursor) => [order, cursor] as const))
