@@ -1,6 +1,5 @@
 import type { SupportWorkspace } from '../client/index.ts'
 import type { SealSecret } from '../shared/seal.ts'
-import type { WebAbortSignal } from '../shared/web-types.ts'
 import type { KeyValueStorage } from '../storage/interface.ts'
 import type { WatchedList } from './change.ts'
 
@@ -89,7 +88,7 @@ export interface ChangeFeedOptions {
    *
    * @default none
    */
-  readonly signal?: WebAbortSignal | undefined
+  readonly signal?: AbortSignal | undefined
   /** Called when something went wrong that does not end the feed. */
   readonly onProblem?: ((problem: FeedProblem) => void) | undefined
 }

@@ -219,7 +219,7 @@ function coreOf(workspace: SupportWorkspace | undefined, method: string): Core {
 
 /** Returns the `fetch` of a client, to put another function around it. Not part of the public API. */
 export function fetchOf(workspace: SupportWorkspace): WebFetch {
-  return coreOf(workspace).settings.fetch ?? ((url, init) => (globalThis.fetch as WebFetch)(url, init))
+  return coreOf(workspace, 'withOptions').settings.fetch ?? ((url, init) => (globalThis.fetch as WebFetch)(url, init))
 }
 
 /** Gives a client its core, and its resources. */

@@ -41,7 +41,7 @@ export abstract class Resource<out A extends Actor> {
   constructor(core: Core) {
     // A private field could not be read through a proxy, which a reactive framework such as Vue puts around objects. The
     // property holds a function, so that nothing prints the settings of the client.
-    const value: Send = callOperation.bind(undefined, core)
+    const value = callOperation.bind(undefined, core)
     Object.defineProperty(this, send, { value })
   }
 }
