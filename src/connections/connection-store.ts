@@ -8,6 +8,7 @@ import { safeCause } from '../errors/redact.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import type { AccessToken } from '../shared/access-token.ts'
 import type { Actor } from '../shared/actor.ts'
+import { bindMethods } from '../shared/bind-methods.ts'
 import { randomId } from '../shared/bytes.ts'
 import { checkAccessToken } from '../shared/credentials.ts'
 import { notify } from '../shared/notify.ts'
@@ -76,6 +77,7 @@ export class ConnectionStore {
   constructor(options: ConnectionStoreOptions) {
     this.#settings = readStoreSettings(options)
     this.#identifier = new TokenIdentifier(this.#settings)
+    bindMethods(this)
   }
 
   /**

@@ -6,6 +6,7 @@ import { InvalidArgumentError, LoginError } from '../errors/index.ts'
 import { placeholder } from '../errors/redact.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import { type AccessToken, printAsJson } from '../shared/access-token.ts'
+import { bindMethods } from '../shared/bind-methods.ts'
 import {
   checkFlag,
   checkMilliseconds,
@@ -107,6 +108,7 @@ export class OAuthApp {
     this.baseUrl = settings.baseUrl
     this.clientId = settings.clientId
     this.redirectUri = settings.redirectUri
+    bindMethods(this)
     printAsJson('OAuthApp', this)
   }
 

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from '../errors/index.ts'
+import { bindMethods } from '../shared/bind-methods.ts'
 import { checkOptions } from '../shared/check-options.ts'
 import { type AppSettings, type CommonAppOptions, commonOptionNames, readAppSettings } from './app-options.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
@@ -54,6 +55,7 @@ export class PublicOAuthApp {
     this.baseUrl = this.#settings.baseUrl
     this.clientId = this.#settings.clientId
     this.redirectUri = this.#settings.redirectUri
+    bindMethods(this)
   }
 
   /**
