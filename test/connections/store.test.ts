@@ -5,7 +5,7 @@ import type { Sandbox } from '../../src/sandbox/index.ts'
 import type { AccessToken } from '../../src/shared/access-token.ts'
 import { rejection } from '../helpers/client.ts'
 import { mapStorage, watched } from './helpers/storages.ts'
-import { makeStore, secret, storeError, useSandbox } from './helpers/store.ts'
+import { makeStore, secret, storeError, unreadableIn, useSandbox } from './helpers/store.ts'
 
 const newSandbox = useSandbox()
 let sandbox: Sandbox
@@ -54,7 +54,8 @@ describe.each([
     expect(new Set(saved.map((connection) => connection.key)).size).toBe(4)
 
     const byKey = (one: Connection, other: Connection) => (one.key < other.key ? -1 : 1)
-    const connections = await store().list({}, { onUnreadable: expect.unreachable }).toArray()
+    const connections = await store().list().toArray()
+    expect(await unreadableIn(store())).toEqual([])
     expect(connections.toSorted(byKey)).toEqual(saved.toSorted(byKey))
     const keys = async (filter: object) => (await store().list(filter).toArray()).map(({ key }) => key).sort()
     expect(await keys({ organization: first?.id })).toHaveLength(3)
