@@ -1,6 +1,6 @@
 import { LoginError } from '../errors/index.ts'
 import type { Actor } from '../shared/actor.ts'
-import { checkOptions } from '../shared/check-options.ts'
+import { type Check, readOptions } from '../shared/check-options.ts'
 import { isObject, parseObject } from '../shared/json.ts'
 import { parseScopes, type Scope } from '../shared/scopes.ts'
 import { createSealer, type Opened, type Sealer, type SealSecret } from '../shared/seal.ts'
@@ -166,7 +166,10 @@ export interface SealOptions {
   readonly secret: SealSecret
 }
 
-const sealOptionNames = { secret: true } satisfies Record<keyof SealOptions, true>
+const sealChecks = {
+  // Checked when its keys are derived.
+  secret: (_, secret) => secret as SealSecret,
+} satisfies Record<keyof SealOptions, Check<unknown>>
 
 const purpose = 'login transaction'
 
@@ -203,8 +206,8 @@ export async function openTransaction(
 }
 
 function transactionSealer(options: SealOptions): Sealer {
-  checkOptions('options', options, sealOptionNames, 'an encrypted transaction')
-  return createSealer(options.secret, purpose)
+  const { secret } = readOptions(options, sealChecks, 'an encrypted transaction')
+  return createSealer(secret, purpose)
 }
 
 /** Returns the decrypted value, or throws a `LoginError` with the reason of the failure. */
