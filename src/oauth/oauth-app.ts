@@ -16,6 +16,7 @@ import {
   checkText,
   readOptions,
 } from '../shared/check-options.ts'
+import { isPublicRuntime } from '../shared/environment.ts'
 import type { WebAbortSignal, WebFetch } from '../shared/web-types.ts'
 import { type CommonAppOptions, commonChecks, readAppSettings } from './app-options.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
@@ -210,19 +211,4 @@ function invalidGrant(name: string): LoginError {
     reason: 'missing_parameter',
     hint: 'Send the complete result of `readCallback` to your server, unchanged.',
   })
-}
-
-/**
- * Whether users can read this code: in a page, a web worker or a React Native app. Evaluated in the constructor, never
- * at import. Cloudflare Workers and Deno also have a `WorkerGlobalScope`, but unlike browsers their user agent does not
- * start with Mozilla.
- */
-function isPublicRuntime(): boolean {
-  const scope = globalThis as {
-    window?: { document?: unknown }
-    WorkerGlobalScope?: unknown
-    navigator?: { userAgent?: unknown; product?: unknown }
-  }
-  if (scope.window?.document !== undefined || scope.navigator?.product === 'ReactNative') return true
-  return typeof scope.WorkerGlobalScope === 'function' && String(scope.navigator?.userAgent).startsWith('Mozilla/')
 }
