@@ -94,7 +94,7 @@ describe('the stack of an error leads to the line of the caller, after a few fra
     ['store.setMetadata', 1, async () => await store.setMetadata(key, {})],
     ['store.remove', 1, async () => await store.remove(key)],
     ['store.reseal', 1, async () => await store.reseal()],
-    ['store.list', 1, async () => await store.list().toArray()],
+    ['store.list', 3, async () => await store.list().toArray()],
     ['a loop over store.list', 1, () => loop(store.list())],
     ['store.verify, whose `/me` is refused', 1, () => verifyRefused()],
   ])('%s', async (_, frames, call) => {
