@@ -170,7 +170,7 @@ export class OAuthApp {
 }
 
 /** @throws the reason of a signal that has aborted */
-function signalOf(options: ExchangeOptions): WebAbortSignal | undefined {
+function signalOf(options: ExchangeOptions): AbortSignal | undefined {
   const { signal } = readOptions(options, exchangeChecks, 'a code exchange')
   throwIfAborted(signal)
   return signal
