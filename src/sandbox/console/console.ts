@@ -71,7 +71,13 @@ export function createConsole(context: ConsoleContext): Hono {
       if (!/^application\/x-www-form-urlencoded\b/i.test(c.req.header('content-type') ?? '')) {
         return badRequest('The body must be a form.').toResponse()
       }
-      const result = handle(new URLSearchParams(await c.req.text()), c)
+      let result: Result
+      try {
+        result = handle(new URLSearchParams(await c.req.text()), c)
+      } catch (thrown) {
+        if (thrown instanceof TypeError) return badRequest(thrown.message).toResponse()
+        throw thrown
+      }
       showChange()
       return c.redirect(typeof result === 'string' ? result : viewAfter(c, result ?? {}), 303)
     })
@@ -81,10 +87,13 @@ export function createConsole(context: ConsoleContext): Hono {
   form('requests/clear', () => void log.clear())
   form('messages', (fields) => {
     const text = fields.get('text') ?? ''
-    const id = fields.get('conversation') ?? ''
-    const isKnown = [...service.workspaces.values()].some(({ conversations }) => conversations.get(id) !== undefined)
-    if (text !== '' && isKnown) service.receiveMessage(id, `${html`<p>${text}</p>`}`)
-    return isKnown ? { row: id } : undefined
+    const row = fields.get('conversation') ?? ''
+    const member = fields.get('member')
+    if (text === '') return { row }
+    const bodyHtml = `${html`<p>${text}</p>`}`
+    if (fields.get('as') === 'colleague') service.answer(row, bodyHtml, member ? { member } : {})
+    else service.receiveMessage(row, bodyHtml)
+    return { row }
   })
   form('faults', (fields) => {
     const { rule } = readFaultForm(fields)

@@ -138,8 +138,9 @@ function thread(view: View, workspace: Workspace, { id }: Conversation): Markup 
   })
   return html`<form method="post" action="/_sandbox/messages" class="bar" data-inline data-done="Sent">
 <input type="hidden" name="conversation" value="${id}">
-<label class="grow"><span class="hidden">Message of the customer</span>
-<input name="text" placeholder="A message of the customer" autocomplete="off" required></label>
-<button>Send as customer</button></form>
+<label class="grow"><span class="hidden">New message</span>
+<input name="text" placeholder="A message" autocomplete="off" required></label>
+<button>Send as customer</button>
+<button name="as" value="colleague">Answer as a colleague</button></form>
 ${items.length === 0 && html`<p class="soft">No messages and no notes.</p>`}${texts}${page.pager}`
 }
