@@ -38,7 +38,7 @@ const hour = 3_600_000
  */
 const killedAfterWrite = { fault: { drop: 'after-effect' }, kills: true, onlyWrites: true } as const
 
-type Change = NonNullable<SweptFault['change']>
+type Change = NonNullable<FaultDefinition['change']>
 
 const customerWrites: Change = (sandbox, { id }) => sandbox.receiveMessage(id, '<p>Is there any news?</p>')
 
@@ -66,7 +66,7 @@ function colleagueIn({ state }: Sandbox) {
 }
 
 /** All faults, simplest first. A fault test injects each fault into each request that the fault can strike. */
-export const faults: Readonly<Record<FaultName, SweptFault>> = {
+export const faults: Readonly<Record<FaultName, FaultDefinition>> = {
   unavailable: { text: 'a 503', fault: { status: 503 } },
   'unavailable-from-here': { text: 'a 503 to this and every later request', fault: { status: 503 }, lasts: true },
   'rate-limited': { text: 'a 429 with `Retry-After`', fault: { status: 429, retryAfter: 30 } },
@@ -140,7 +140,7 @@ export const faults: Readonly<Record<FaultName, SweptFault>> = {
 }
 
 /** A fault that a fault test injects. */
-export interface SweptFault {
+export interface FaultDefinition {
   /** The description in a report, for example `a 503`. */
   readonly text: string
   /**

@@ -4,12 +4,12 @@
  * @module support-workspace-sdk/fault-test
  */
 import { SupportWorkspaceError } from '../errors/index.ts'
-import type { FaultTestOptions, SweptJob } from './options.ts'
+import type { FaultTestOptions, FaultTestJob } from './options.ts'
 import type { ProgramOptions } from './program/program-options.ts'
 import type { FaultTestReport } from './report.ts'
 
 export type { FaultName, FaultTestChange, Strike } from './faults.ts'
-export type { FaultTestEnd, FaultTestOptions, FaultTestOutcome, FaultTestWorld, SweptJob } from './options.ts'
+export type { FaultTestEnd, FaultTestOptions, FaultTestOutcome, FaultTestWorld, FaultTestJob } from './options.ts'
 export type { ProgramExit, ProgramOptions, ProgramOutcome, ProgramRun } from './program/program-options.ts'
 export type { FaultTestReport, FaultTestRun } from './report.ts'
 export type { Verdict, VerdictName } from './verdicts.ts'
@@ -34,13 +34,13 @@ export type { Verdict, VerdictName } from './verdicts.ts'
  * @throws TypeError if an option of `sandbox` is invalid.
  */
 export async function faultTest<Context = undefined, Value = unknown, State extends object = Record<string, unknown>>(
-  job: SweptJob<Context, Value, State>,
+  job: FaultTestJob<Context, Value, State>,
   options: FaultTestOptions<Context, Value> = {},
 ): Promise<FaultTestReport> {
   requireNode()
   // Loaded here, so that other runtimes than Node can import this entry point.
-  const { sweep } = await import('./sweep.ts')
-  return sweep(job as SweptJob, options as object as FaultTestOptions)
+  const { testJob } = await import('./test-job.ts')
+  return testJob(job as FaultTestJob, options as object as FaultTestOptions)
 }
 
 /**

@@ -9,7 +9,7 @@ import type { FaultName, FaultTestChange } from './faults.ts'
  * The job to test. The fault test calls it again after a failure or a kill, like a queue, with the same `state`,
  * `storage` and `context`.
  */
-export type SweptJob<Context = undefined, Value = unknown, State extends object = Record<string, unknown>> = (
+export type FaultTestJob<Context = undefined, Value = unknown, State extends object = Record<string, unknown>> = (
   world: FaultTestWorld<Context, State>,
 ) => Promise<Value>
 

@@ -57,7 +57,7 @@ export function createReport(parts: ReportParts): FaultTestReport {
   const { clean, seed } = parts
   const { requests } = clean
   const writes = clean.writes.map(({ target }) => target.split(' ')[0] ?? '')
-  const runs = parts.runs.map(({ run, verdicts }) => toSweepRun(run, verdicts))
+  const runs = parts.runs.map(({ run, verdicts }) => toTestRun(run, verdicts))
   const groups = groupByCause(runs)
   const reports = groups.map((group) => describeGroup(group, requests, parts.what))
   const failed = runs.filter(({ verdicts }) => verdicts.length > 0).length
@@ -95,7 +95,7 @@ function fence(text: string): string {
   return `${marks}text\n${text}\n${marks}`
 }
 
-function toSweepRun({ strikes, outcome, appliedBefore, output }: Run, verdicts: readonly Verdict[]): FaultTestRun {
+function toTestRun({ strikes, outcome, appliedBefore, output }: Run, verdicts: readonly Verdict[]): FaultTestRun {
   const { end, attempts } = outcome
   const applied = appliedBefore.map(({ target }) => target)
   return { id: idOf(strikes), faults: strikes, end, attempts, appliedBefore: applied, verdicts, output }

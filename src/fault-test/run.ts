@@ -4,7 +4,7 @@ import type { RecordedRequest } from '../sandbox/index.ts'
 import { untilAborted } from '../shared/abort.ts'
 import { kindOf } from '../shared/json.ts'
 import { type FaultTestChange, faults, idOf, type Place, type Strike } from './faults.ts'
-import type { FaultTestEnd, FaultTestOptions, FaultTestOutcome, SweptJob } from './options.ts'
+import type { FaultTestEnd, FaultTestOptions, FaultTestOutcome, FaultTestJob } from './options.ts'
 import { Stage, type StageOptions } from './stage.ts'
 import { type Effects, effectsOf, type NamedWrite } from './writes.ts'
 
@@ -13,7 +13,7 @@ export type Subject = 'job' | 'program'
 
 /** The job and the options that all runs share. */
 export interface Plan extends Pick<FaultTestOptions, 'setup' | 'check' | 'done'>, StageOptions {
-  readonly job: SweptJob
+  readonly job: FaultTestJob
   /** Ids of the data that each sandbox starts with. */
   readonly ids: ReadonlySet<string>
 }

@@ -1,13 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Checkpoint, isSupportWorkspaceError, SupportWorkspaceError } from 'support-workspace-sdk'
 import { expect } from 'vitest'
-import { faultTest, type SweptJob, type VerdictName } from '../../src/fault-test/index.ts'
+import { faultTest, type FaultTestJob, type VerdictName } from '../../src/fault-test/index.ts'
 
 /** A job with a planted bug, and the same job mended. */
 export interface PlantedJob {
   readonly title: string
-  readonly bug: SweptJob
-  readonly mended: SweptJob
+  readonly bug: FaultTestJob
+  readonly mended: FaultTestJob
   /** The run that a report names first. */
   readonly run: string
   /** What a fault test says about the bug. */
@@ -23,7 +23,7 @@ export async function expectFoundAndMended(job: PlantedJob, seed: number): Promi
 
 const body_html = '<p>On it.</p>'
 
-async function firstConversation(workspace: Parameters<SweptJob>[0]['workspace']): Promise<string> {
+async function firstConversation(workspace: Parameters<FaultTestJob>[0]['workspace']): Promise<string> {
   const [first] = (await workspace.conversations.list({ limit: 1 })).data
   return first?.id ?? ''
 }
@@ -34,7 +34,7 @@ function toVerify(message: string): SupportWorkspaceError {
 }
 
 /** A job that saves how far it is before or after each write. */
-function pinWithCheckpoint(when: 'before' | 'after'): SweptJob {
+function pinWithCheckpoint(when: 'before' | 'after'): FaultTestJob {
   return async ({ workspace, state }) => {
     const { data } = await workspace.conversations.list({ limit: 3 })
     for (const { id } of data.slice(Number(state.next ?? 0))) {
@@ -47,7 +47,7 @@ function pinWithCheckpoint(when: 'before' | 'after'): SweptJob {
 }
 
 /** A job that makes several writes at once. */
-function pinAtOnce(onFailure: (error: unknown) => void): SweptJob {
+function pinAtOnce(onFailure: (error: unknown) => void): FaultTestJob {
   return async ({ workspace }) => {
     const { data } = await workspace.conversations.list({ limit: 3 })
     const results = await Promise.allSettled(data.map(({ id }) => workspace.conversations.update(id, { pinned: true })))
@@ -55,7 +55,7 @@ function pinAtOnce(onFailure: (error: unknown) => void): SweptJob {
   }
 }
 
-function retryUpTo(most: number): SweptJob {
+function retryUpTo(most: number): FaultTestJob {
   return async ({ workspace }) => {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -70,7 +70,7 @@ function retryUpTo(most: number): SweptJob {
 }
 
 /** A job that adds a note, up to three times. */
-function noteRepeatedAfter(mayRepeat: (error: unknown) => boolean): SweptJob {
+function noteRepeatedAfter(mayRepeat: (error: unknown) => boolean): FaultTestJob {
   return async ({ workspace, state }) => {
     const id = await firstConversation(workspace)
     if (state.begun) throw toVerify('The note may have been added.')

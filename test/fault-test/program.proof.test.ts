@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { plantedPrograms, quickFailures, sweepPlanted } from './programs.ts'
+import { plantedPrograms, quickFailures, faultTestPlanted } from './programs.ts'
 
 /** Returns the CPU time of this process and its ended children, in seconds (proc_pid_stat(5), fields 14 to 17). */
 function cpuSeconds(): number {
@@ -21,7 +21,7 @@ test.each(plantedPrograms)('$file has the same verdicts three times', { timeout:
   const verdicts: string[][] = []
   for (let count = 0; count < 3; count += 1) {
     const [time, cpu] = [performance.now(), cpuSeconds()]
-    const { runs } = await sweepPlanted(file, options)
+    const { runs } = await faultTestPlanted(file, options)
     const failed = runs.flatMap(({ id, verdicts: [first] }) => (first === undefined ? [] : [[first.name, id] as const]))
     const counts = [...Map.groupBy(failed, ([name]) => name)].map(([name, each]) => [name, each.length])
     const starts = runs.flatMap(({ attempts }) => attempts).length

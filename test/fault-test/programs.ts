@@ -84,12 +84,12 @@ export const plantedPrograms: readonly PlantedProgram[] = [
 
 /** Returns the failures of a quick test of a program. */
 export async function quickFailures({ file, options }: PlantedProgram): Promise<string[]> {
-  const { runs } = await sweepPlanted(file, { ...options, quick: true })
+  const { runs } = await faultTestPlanted(file, { ...options, quick: true })
   return runs.flatMap(({ id, verdicts: [first] }) => (first === undefined ? [] : `${id} ${first.name}`))
 }
 
 /** Tests one of the programs. They load the source of the client. */
-export function sweepPlanted(file: string, options: ProgramOptions = {}): Promise<FaultTestReport> {
+export function faultTestPlanted(file: string, options: ProgramOptions = {}): Promise<FaultTestReport> {
   const path = `test/fault-test/programs/${file}`
   const command = file.endsWith('.sh')
     ? ['bash', path]

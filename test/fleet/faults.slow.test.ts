@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { faultTestOfSync } from './helpers/sweep-faults.ts'
+import { faultTestOfSync } from './helpers/fault-test-of-sync.ts'
 
 test('the sync of an organization survives pairs of faults', { timeout: 600_000 }, async () => {
   const sandbox = { conversations: 6, messagesPerConversation: 3 }

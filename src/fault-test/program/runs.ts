@@ -20,7 +20,7 @@ import type { FaultName, Strike } from '../faults.ts'
 import { createReport, type FaultTestReport } from '../report.ts'
 import type { Run } from '../run.ts'
 import { checkSelection, checkStruck, selectionChecks, singlesOf } from '../strikes.ts'
-import { checkUnseen, optionsWithout, showProgress } from '../sweep.ts'
+import { checkUnseen, optionsWithout, showProgress } from '../test-job.ts'
 import { judge } from '../verdicts.ts'
 import { checkLinks } from './copy-folder.ts'
 import { killAtExit } from './process-group.ts'
@@ -131,7 +131,7 @@ export async function testProgram(givenCommand: readonly string[], given: Progra
       throw new SupportWorkspaceError('The program writes nothing to the service, so nothing is compared.', { hint })
     }
     const maxRequests = Math.max(requests.length * 20 + 50, 1_000)
-    const swept = { ...plan, isReal, cleanRequests: requests, maxRequests }
+    const faultyPlan = { ...plan, isReal, cleanRequests: requests, maxRequests }
     checkSelection(options, clean)
     const faults = options.faults ?? (options.quick ? quickFaults : undefined)
     const canDiffer = ({ fault, at }: Strike): boolean =>
@@ -143,7 +143,7 @@ export async function testProgram(givenCommand: readonly string[], given: Progra
     const work = async (): Promise<void> => {
       for (let index = next++; index < all.length; index = next++) {
         throwIfAborted(options.signal)
-        runs[index] = await runProgram(swept, all[index] ?? [])
+        runs[index] = await runProgram(faultyPlan, all[index] ?? [])
         count += 1
         showProgress(`Fault test: ${count} of ${all.length}`)
       }

@@ -9,23 +9,23 @@ import {
   type FaultTestOptions,
   type FaultTestReport,
   faultTest,
-  type SweptJob,
+  type FaultTestJob,
 } from '../../src/fault-test/index.ts'
 import type { Sandbox } from '../../src/sandbox/index.ts'
 
 const body_html = '<p>On it.</p>'
 
 /** Lists, and sends one reply. A queue that repeats it sends two. */
-const reply: SweptJob = async ({ workspace }) => {
+const reply: FaultTestJob = async ({ workspace }) => {
   const [newest] = (await workspace.conversations.list({ limit: 1 })).data
   await workspace.messages.create(newest?.id ?? '', { body_html })
 }
 
-const readMe: SweptJob = async ({ workspace }) => {
+const readMe: FaultTestJob = async ({ workspace }) => {
   await workspace.me()
 }
 
-const createContact: SweptJob = ({ workspace }) => workspace.contacts.create({ email: 'ada@example.com' })
+const createContact: FaultTestJob = ({ workspace }) => workspace.contacts.create({ email: 'ada@example.com' })
 
 const fail = (error: Error) => (): never => {
   throw error
@@ -64,7 +64,7 @@ function endsOf({ runs }: FaultTestReport): Record<string, string> {
 
 let rememberedCalls = 0
 
-test.each<[why: string, message: string, job: SweptJob, options?: FaultTestOptions]>([
+test.each<[why: string, message: string, job: FaultTestJob, options?: FaultTestOptions]>([
   ['that sends nothing', 'The job sends no request', async () => {}],
   ['that fails without a fault', 'not done without a fault: Error: Broken', async () => fail(new Error('Broken'))()],
   [
@@ -174,11 +174,11 @@ test.each<[what: string, options: object, message: string]>([
 })
 
 test('rejects a job that is no function', async () => {
-  await expect(faultTest({} as SweptJob)).rejects.toThrow('`job` must be a function, not an object.')
+  await expect(faultTest({} as FaultTestJob)).rejects.toThrow('`job` must be a function, not an object.')
 })
 
 const jobWith =
-  (requests: number, assignments: number): SweptJob =>
+  (requests: number, assignments: number): FaultTestJob =>
   async ({ workspace, state }) => {
     for (let count = 0; count < requests; count += 1) await workspace.me()
     for (let count = 0; count < assignments; count += 1) state[count] = true
@@ -191,8 +191,8 @@ test.each<[FaultName[]]>([
   const { runs } = await faultTest(jobWith(2, 1), { faults, requests: [2] })
   expect(runs.map(({ id }) => id)).toEqual(['unavailable@2', 'killed-before-assignment@1'])
   // An assignment does not stand in for it.
-  const sweeping = faultTest(jobWith(1, 2), { faults, requests: [2] })
-  await expect(sweeping).rejects.toThrow('unavailable@2 never struck: the job made 1 request.')
+  const testing = faultTest(jobWith(1, 2), { faults, requests: [2] })
+  await expect(testing).rejects.toThrow('unavailable@2 never struck: the job made 1 request.')
 })
 
 test.each(['setup', 'done'] as const)('an error of `%s` names the run that it ends', async (name) => {
@@ -318,7 +318,7 @@ describe('after a kill', () => {
   })
 
   test('the storage survives, and each write to it is a moment to be killed at', async () => {
-    const job: SweptJob = async ({ workspace, storage }) => {
+    const job: FaultTestJob = async ({ workspace, storage }) => {
       await workspace.me()
       const text = await storage.get('key')
       if (!(await storage.compareAndSet('key', text ?? null, `${text ?? ''}x`))) throw new Error('Taken')
@@ -333,7 +333,7 @@ describe('after a kill', () => {
 })
 
 describe('a verdict', () => {
-  test.each<[name: string, job: SweptJob, options: FaultTestOptions, failures: string[]]>([
+  test.each<[name: string, job: FaultTestJob, options: FaultTestOptions, failures: string[]]>([
     ['doubled', reply, { faults: ['killed-after-effect'] }, ['killed-after-effect@2 doubled']],
     [
       'doubled: a job looks for its write before a late effect',
@@ -434,7 +434,7 @@ describe('a verdict', () => {
     expect(failuresOf(await faultTest(job, options))).toEqual(failures)
   })
 
-  test.each<[what: string, job: SweptJob]>([
+  test.each<[what: string, job: FaultTestJob]>([
     [
       'a rejection that nobody awaits',
       async ({ workspace }) => {
@@ -472,7 +472,7 @@ describe('a verdict', () => {
   })
 
   test('never-ends: a job that polls for ever', async () => {
-    const job: SweptJob = async ({ workspace }) => {
+    const job: FaultTestJob = async ({ workspace }) => {
       await workspace.me().catch(async () => {
         for (;;) await wait(10)
       })
@@ -485,7 +485,7 @@ describe('a verdict', () => {
 
   test('none for a timer that a job leaves behind, which does not go on for long', async () => {
     let fired = 0
-    const leave: SweptJob = async ({ workspace }) => {
+    const leave: FaultTestJob = async ({ workspace }) => {
       await workspace.me()
       setInterval(() => {
         fired += 1
@@ -497,7 +497,7 @@ describe('a verdict', () => {
 
   test('none, if `done` says that a job which resolved is not done', async () => {
     type Result = { readonly failed: number }
-    const job: SweptJob<undefined, Result> = async ({ workspace }) => {
+    const job: FaultTestJob<undefined, Result> = async ({ workspace }) => {
       const [{ status }] = await Promise.allSettled([workspace.contacts.create({ email: 'ada@example.com' })])
       return { failed: status === 'rejected' ? 1 : 0 }
     }
@@ -547,7 +547,7 @@ describe('a signal', () => {
     return new Promise(() => {})
   }
 
-  test.each<[where: string, options: FaultTestOptions, job?: SweptJob]>([
+  test.each<[where: string, options: FaultTestOptions, job?: FaultTestJob]>([
     ['in `setup`', { setup: abortAndHang }],
     ['in a run', {}, ({ workspace }) => workspace.me().then(abortAndHang)],
     ['between two runs', {}, ({ workspace }) => workspace.me().catch(() => controller.abort(reason))],
@@ -560,7 +560,7 @@ describe('a signal', () => {
       },
     ],
     ['in `check`', { check: abortAndHang }],
-  ])('ends a sweep %s', async (_, options, job = readMe) => {
+  ])('ends a fault test %s', async (_, options, job = readMe) => {
     const { signal } = controller
     await expect(faultTest(job, { ...options, signal, client: { maxRetries: 0 } })).rejects.toBe(reason)
   })
@@ -577,7 +577,7 @@ test.each<[what: string, thrown: unknown, words: string]>([
   ['that cannot be printed', { [inspect.custom]: throwing, number: 5 }, '{ number: 5, '],
   ['that is an unprintable error', Object.assign(new Error('Words'), { [inspect.custom]: throwing }), 'Error: Words'],
 ])('a job may throw a value %s, and keep a state that holds itself', async (_, thrown, words) => {
-  const job: SweptJob = async ({ workspace, state }) => {
+  const job: FaultTestJob = async ({ workspace, state }) => {
     if (state.self !== undefined) throw thrown
     const self: Record<string, unknown> = {}
     state.self = Object.assign(self, { self })

@@ -13,7 +13,7 @@ import {
 } from '../shared/check-options.ts'
 import { readData, runCleanly } from './clean-runs.ts'
 import type { Strike } from './faults.ts'
-import type { FaultTestOptions, SweptJob } from './options.ts'
+import type { FaultTestOptions, FaultTestJob } from './options.ts'
 import { createReport, type FaultTestReport } from './report.ts'
 import { type Run, runJob } from './run.ts'
 import { simulateGlobals } from './simulated-globals.ts'
@@ -44,8 +44,8 @@ const checks = {
 } satisfies Record<keyof FaultTestOptions, Check<unknown>>
 
 /** Runs a job once for each of its requests and each fault. */
-export async function sweep(givenJob: SweptJob, givenOptions: FaultTestOptions): Promise<FaultTestReport> {
-  const job = checkFunction<SweptJob>('job', givenJob)
+export async function testJob(givenJob: FaultTestJob, givenOptions: FaultTestOptions): Promise<FaultTestReport> {
+  const job = checkFunction<FaultTestJob>('job', givenJob)
   const options = readOptions(givenOptions, checks, '`faultTest`')
   const { seed = 1, budget = 100 } = options
   // The first use of a schema or of a text loads a module. Do it now, because simulated time does not wait for it.
@@ -59,11 +59,11 @@ export async function sweep(givenJob: SweptJob, givenOptions: FaultTestOptions):
       runJob({ ...plan, start: data.end + delay, seed: delay > 0 ? seed + 1 : seed }, [])
     const baseline = await runCleanly('job', runOnce)
     const { requests } = baseline.run
-    const swept = { ...plan, maxRequests: requests.length * 20 + 50, cleanRequests: requests }
+    const faultyPlan = { ...plan, maxRequests: requests.length * 20 + 50, cleanRequests: requests }
     const runs: { readonly run: Run; readonly verdicts: readonly Verdict[] }[] = []
     const add = async (strikes: readonly Strike[], count: number): Promise<void> => {
       throwIfAborted(options.signal)
-      const run = await runJob(swept, strikes)
+      const run = await runJob(faultyPlan, strikes)
       runs.push({ run, verdicts: judge(baseline, run) })
       showProgress(`Fault test: ${runs.length} of ${count}`)
     }
