@@ -227,12 +227,12 @@ export interface FaultTestChange {
   readonly at: number
 }
 
-/** Returns the item that a fault changes. Its path, or a later request of a clean run, names the item. */
+/** Returns the item that a fault changes. Its path, or a later request of a run without faults, names it. */
 export function changedItem({ fault, at }: Strike, path: string, requests: readonly RecordedRequest[]) {
   return (faults[fault].isBefore ? undefined : itemOf(path)) ?? itemAfter(requests, at)
 }
 
-/** Returns the fault that changes the data after a request. The number counts the requests of a clean run. */
+/** Returns the fault that changes the data after a request. The number counts the requests of a run without faults. */
 export function changeDueAfter(number: number, strikes: readonly Strike[]): Strike | undefined {
   return strikes.find(({ fault, at }) => {
     const { change, isBefore } = faults[fault]

@@ -4,15 +4,15 @@
  * @module support-workspace-sdk/fault-test
  */
 import { SupportWorkspaceError } from '../errors/index.ts'
-import type { FaultTestOptions, FaultTestJob } from './options.ts'
+import type { FaultTestJob, FaultTestOptions } from './options.ts'
 import type { ProgramOptions } from './program/program-options.ts'
 import type { FaultTestReport } from './report.ts'
 
 export type { FaultName, FaultTestChange, Strike } from './faults.ts'
-export type { FaultTestEnd, FaultTestOptions, FaultTestOutcome, FaultTestWorld, FaultTestJob } from './options.ts'
+export type { Verdict, VerdictName } from './judgements.ts'
+export type { FaultTestEnd, FaultTestJob, FaultTestOptions, FaultTestOutcome, FaultTestWorld } from './options.ts'
 export type { ProgramExit, ProgramOptions, ProgramOutcome, ProgramRun } from './program/program-options.ts'
 export type { FaultTestReport, FaultTestRun } from './report.ts'
-export type { Verdict, VerdictName } from './verdicts.ts'
 
 /**
  * Runs a job without faults and counts its requests. Then runs the job once for each request and each fault. Each run
@@ -65,7 +65,7 @@ export async function faultTestProgram(
   options: ProgramOptions = {},
 ): Promise<FaultTestReport> {
   requireNode()
-  const { testProgram } = await import('./program/runs.ts')
+  const { testProgram } = await import('./program/test-program.ts')
   return testProgram(command, options)
 }
 

@@ -1,8 +1,8 @@
 import type { RecordedRequest } from '../sandbox/index.ts'
 import { faultNames, faults, idOf, placeOf, type Strike } from './faults.ts'
+import type { Verdict } from './judgements.ts'
 import type { FaultTestEnd } from './options.ts'
-import type { Run, Subject } from './run.ts'
-import type { Verdict } from './verdicts.ts'
+import type { Run, Subject } from './run-job.ts'
 import { operationOf } from './writes.ts'
 
 /** One run of a fault test. */

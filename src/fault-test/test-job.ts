@@ -11,14 +11,14 @@ import {
   mustBe,
   readOptions,
 } from '../shared/check-options.ts'
-import { readData, runCleanly } from './clean-runs.ts'
+import { checkSelection, checkStruck, pairsOf, selectionChecks, singlesOf } from './fault-selection.ts'
 import type { Strike } from './faults.ts'
-import type { FaultTestOptions, FaultTestJob } from './options.ts'
+import { judge, type Verdict } from './judgements.ts'
+import type { FaultTestJob, FaultTestOptions } from './options.ts'
 import { createReport, type FaultTestReport } from './report.ts'
-import { type Run, runJob } from './run.ts'
+import { type Run, runJob } from './run-job.ts'
+import { readData, runWithoutFaults } from './run-without-faults.ts'
 import { simulateGlobals } from './simulated-globals.ts'
-import { checkSelection, checkStruck, pairsOf, selectionChecks, singlesOf } from './strikes.ts'
-import { judge, type Verdict } from './verdicts.ts'
 
 const checks = {
   setup: checkFunction<NonNullable<FaultTestOptions['setup']>>,
@@ -57,7 +57,7 @@ export async function testJob(givenJob: FaultTestJob, givenOptions: FaultTestOpt
     const plan = { ...options, ...data, job, seed, start: data.end, maxRequests: 10_000, cleanRequests: [] }
     const runOnce = (delay: number) =>
       runJob({ ...plan, start: data.end + delay, seed: delay > 0 ? seed + 1 : seed }, [])
-    const baseline = await runCleanly('job', runOnce)
+    const baseline = await runWithoutFaults('job', runOnce)
     const { requests } = baseline.run
     const faultyPlan = { ...plan, maxRequests: requests.length * 20 + 50, cleanRequests: requests }
     const runs: { readonly run: Run; readonly verdicts: readonly Verdict[] }[] = []

@@ -6,10 +6,10 @@ import { RequestError, SupportWorkspace } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   type FaultName,
+  type FaultTestJob,
   type FaultTestOptions,
   type FaultTestReport,
   faultTest,
-  type FaultTestJob,
 } from '../../src/fault-test/index.ts'
 import type { Sandbox } from '../../src/sandbox/index.ts'
 

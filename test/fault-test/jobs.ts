@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Checkpoint, isSupportWorkspaceError, SupportWorkspaceError } from 'support-workspace-sdk'
 import { expect } from 'vitest'
-import { faultTest, type FaultTestJob, type VerdictName } from '../../src/fault-test/index.ts'
+import { type FaultTestJob, faultTest, type VerdictName } from '../../src/fault-test/index.ts'
 
 /** A job with a planted bug, and the same job mended. */
 export interface PlantedJob {

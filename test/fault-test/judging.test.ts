@@ -1,7 +1,7 @@
 import { SupportWorkspaceError } from 'support-workspace-sdk'
 import { WriteJournal } from 'support-workspace-sdk/journal'
 import { describe, expect, test } from 'vitest'
-import { type FaultTestOptions, faultTest, type FaultTestJob } from '../../src/fault-test/index.ts'
+import { type FaultTestJob, type FaultTestOptions, faultTest } from '../../src/fault-test/index.ts'
 
 const body_html = '<p>On it.</p>'
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { plantedPrograms, quickFailures, faultTestPlanted } from './programs.ts'
+import { faultTestPlanted, plantedPrograms, quickFailures } from './programs.ts'
 
 /** Returns the CPU time of this process and its ended children, in seconds (proc_pid_stat(5), fields 14 to 17). */
 function cpuSeconds(): number {

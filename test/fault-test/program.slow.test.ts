@@ -4,10 +4,10 @@ import {
   addContact,
   attemptsOf,
   failuresOf,
+  faultTestPlanted,
   plantedPrograms,
   programOf,
   quickFailures,
-  faultTestPlanted,
 } from './programs.ts'
 
 const timeout = 300_000

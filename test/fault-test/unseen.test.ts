@@ -1,6 +1,11 @@
 import { WriteJournal } from 'support-workspace-sdk/journal'
 import { describe, expect, test } from 'vitest'
-import { type FaultTestChange, type FaultTestOptions, faultTest, type FaultTestJob } from '../../src/fault-test/index.ts'
+import {
+  type FaultTestChange,
+  type FaultTestJob,
+  type FaultTestOptions,
+  faultTest,
+} from '../../src/fault-test/index.ts'
 import { LastLook } from '../../src/fault-test/last-look.ts'
 import type { Sandbox } from '../../src/sandbox/index.ts'
 import { replyToAll } from './programs/reply-checked-early.ts'
@@ -17,7 +22,8 @@ const live = [
 const options: FaultTestOptions = { faults: live, sandbox: { conversations: 2, contacts: 3 } }
 
 /** The check comes before `once`, as a guide once taught it. */
-const checkEarly: FaultTestJob = ({ workspace, storage }) => replyToAll(workspace, new WriteJournal({ workspace, storage }))
+const checkEarly: FaultTestJob = ({ workspace, storage }) =>
+  replyToAll(workspace, new WriteJournal({ workspace, storage }))
 
 /** Looks right before each attempt, and leaves retries to the queue. */
 const checkLast: FaultTestJob = async ({ workspace, state }) => {

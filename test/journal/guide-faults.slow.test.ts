@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { faultTest } from 'support-workspace-sdk/fault-test'
 import { afterAll, describe, expect, test } from 'vitest'
-import { functions, loadFunctions, settling, faultTestContacts, faultTestReplies } from './guide-faults.ts'
+import { faultTestContacts, faultTestReplies, functions, loadFunctions, settling } from './guide-faults.ts'
 
 const timeout = 600_000
 const folder = mkdtempSync(join(tmpdir(), 'fault-test-export-'))

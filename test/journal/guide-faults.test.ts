@@ -1,5 +1,5 @@
 import { test } from 'vitest'
-import { loadFunctions, settling, faultTestContacts, faultTestReplies } from './guide-faults.ts'
+import { faultTestContacts, faultTestReplies, loadFunctions, settling } from './guide-faults.ts'
 
 loadFunctions()
 

@@ -8,13 +8,13 @@ import { installPacked, type Project } from './packed.ts'
 import {
   comparesCopies,
   countsFiles,
+  faultTestsMe,
+  faultTestsOtherCopy,
+  faultTestsProgram,
   interceptsMe,
   type Load,
   lacksMsw,
   readsConsole,
-  faultTestsMe,
-  faultTestsOtherCopy,
-  faultTestsProgram,
   watchesLoading,
 } from './programs.ts'
 import { violationsIn } from './public-types.ts'

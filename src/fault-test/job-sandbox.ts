@@ -23,8 +23,8 @@ export type Ending =
   | { readonly kind: 'killed' }
   | { readonly kind: 'stopped'; readonly why: string }
 
-/** The options of a `Stage`. */
-export interface StageOptions extends Pick<FaultTestOptions, 'sandbox' | 'client' | 'signal' | 'unseen'> {
+/** The options of a `JobSandbox`. */
+export interface JobSandboxOptions extends Pick<FaultTestOptions, 'sandbox' | 'client' | 'signal' | 'unseen'> {
   /** Milliseconds since the epoch at which the simulated time starts. */
   readonly start: number
   readonly seed: number
@@ -40,12 +40,12 @@ const day = 86_400_000
 const defaultData = { organizations: 1, conversations: 12, contacts: 12 }
 
 /** Creates the sandbox of a run. */
-export function createData({ sandbox }: Pick<FaultTestOptions, 'sandbox'>, now?: () => number): Sandbox {
+export function createRunSandbox({ sandbox }: Pick<FaultTestOptions, 'sandbox'>, now?: () => number): Sandbox {
   return createSandbox({ ...defaultData, ...sandbox, ...(now && { now }) })
 }
 
 /** A fresh sandbox in simulated time, in which faults strike a job. */
-export class Stage {
+export class JobSandbox {
   readonly clock: Clock
   /** The sandbox of the run. Its `fetch` counts the requests of the job's process. */
   readonly sandbox: Sandbox
@@ -60,18 +60,18 @@ export class Stage {
   /** The change that the customer or a colleague made. */
   change: FaultTestChange | undefined
   readonly lastLook: LastLook
-  readonly #options: StageOptions
+  readonly #options: JobSandboxOptions
   readonly #strikes: readonly Strike[]
   readonly #removals: (() => void)[] = []
   readonly #service = new JobProcess([])
   #process = new JobProcess(this.uncaught)
 
-  constructor(options: StageOptions, strikes: readonly Strike[]) {
+  constructor(options: JobSandboxOptions, strikes: readonly Strike[]) {
     this.#options = options
     this.#strikes = strikes
     this.clock = new Clock(options.start, options.seed)
     this.lastLook = new LastLook(() => this.clock.now)
-    const real = createData(options, () => this.clock.now)
+    const real = createRunSandbox(options, () => this.clock.now)
     const fetch = this.#fetchOf(real)
     const issueToken: Sandbox['issueToken'] = (tokenOptions) => {
       this.tokens.push(real.issueToken(tokenOptions))

@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { RecordedRequest, Sandbox } from '../../sandbox/index.ts'
 import { changeDueAfter, changedItem, changeItem, type FaultTestChange, faults, type Strike } from '../faults.ts'
+import { createRunSandbox } from '../job-sandbox.ts'
 import { LastLook } from '../last-look.ts'
-import { createData } from '../stage.ts'
 import type { SharedNumbers } from './clock-file.ts'
 import type { ProgramOptions } from './program-options.ts'
 
-/** The options of a `ProgramService`. */
-interface ServiceParts {
+/** The options of a `SandboxHttpServer`. */
+interface SandboxHttpServerParts {
   readonly options: Pick<ProgramOptions, 'sandbox'>
   readonly strikes: readonly Strike[]
   readonly numbers: SharedNumbers
@@ -26,7 +26,7 @@ interface ServiceParts {
 const ofConnection = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'expect', 'keep-alive'])
 
 /** An HTTP server with a sandbox that injects the faults of a run. */
-export class ProgramService {
+export class SandboxHttpServer {
   readonly sandbox: Sandbox
   requests = 0
   /** Number of writes that had been applied when the first fault struck. */
@@ -34,7 +34,7 @@ export class ProgramService {
   /** The change that the customer or a colleague made. */
   change: FaultTestChange | undefined
   readonly lastLook: LastLook
-  readonly #parts: ServiceParts
+  readonly #parts: SandboxHttpServerParts
   readonly #server = createServer((incoming, outgoing) => void this.#respond(incoming, outgoing))
   readonly #counts = new Map<string, number>()
   #removeLasting = (): void => {}
@@ -42,10 +42,10 @@ export class ProgramService {
   #lateTime: number | undefined
   #stalled = 0
 
-  constructor(parts: ServiceParts) {
+  constructor(parts: SandboxHttpServerParts) {
     this.#parts = parts
     this.lastLook = new LastLook(() => parts.numbers.now)
-    this.sandbox = createData(parts.options, () => this.#lateTime ?? parts.numbers.now)
+    this.sandbox = createRunSandbox(parts.options, () => this.#lateTime ?? parts.numbers.now)
   }
 
   /** Starts the server and returns its base URL. */

@@ -15,17 +15,17 @@ import {
   mustBe,
   readOptions,
 } from '../../shared/check-options.ts'
-import { readData, runCleanly } from '../clean-runs.ts'
+import { checkSelection, checkStruck, selectionChecks, singlesOf } from '../fault-selection.ts'
 import type { FaultName, Strike } from '../faults.ts'
+import { judge } from '../judgements.ts'
 import { createReport, type FaultTestReport } from '../report.ts'
-import type { Run } from '../run.ts'
-import { checkSelection, checkStruck, selectionChecks, singlesOf } from '../strikes.ts'
+import type { Run } from '../run-job.ts'
+import { readData, runWithoutFaults } from '../run-without-faults.ts'
 import { checkUnseen, optionsWithout, showProgress } from '../test-job.ts'
-import { judge } from '../verdicts.ts'
 import { checkLinks } from './copy-folder.ts'
 import { killAtExit } from './process-group.ts'
 import type { ProgramExit, ProgramOptions } from './program-options.ts'
-import { type ProgramResult, runProgram } from './program-run.ts'
+import { type ProgramResult, runProgram } from './run-program.ts'
 
 const ends = ['done', 'verify', 'fix', 'retry', 'reconnect'] as const satisfies readonly ProgramExit[]
 const texts = (hint: string) => (name: string, value: unknown) => {
@@ -116,7 +116,7 @@ export async function testProgram(givenCommand: readonly string[], given: Progra
       isReal ||= run.processes === 0
       return run
     }
-    const { run: clean, ...baseline } = await runCleanly('program', runOnce)
+    const { run: clean, ...baseline } = await runWithoutFaults('program', runOnce)
     const { requests, outputs } = clean
     const unwritten = [...outputs].find(([, lines]) => lines.length === 0)?.[0]
     if (unwritten !== undefined) {

@@ -1,6 +1,6 @@
-import type { Baseline } from './clean-runs.ts'
 import { faults } from './faults.ts'
-import { describeError, print, type Run } from './run.ts'
+import { describeError, print, type Run } from './run-job.ts'
+import type { Baseline } from './run-without-faults.ts'
 import type { NamedWrite } from './writes.ts'
 
 /**
@@ -76,7 +76,8 @@ function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boole
     }
     if (actual.length === 0 || !sample.creates) continue
     if (expected.length === 0) {
-      if (!expectsExtra) report('extra', `was applied, but a clean run does not apply it: ${shorten(sample.content)}`)
+      if (!expectsExtra)
+        report('extra', `was applied, but a run without faults does not apply it: ${shorten(sample.content)}`)
       continue
     }
     const isVariable = variable.has(target)
@@ -84,8 +85,8 @@ function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boole
     const [wanted = [], found = []] = isVariable ? [] : contents
     const [missing, left] = [without(wanted, found), without(found, wanted)]
     const surplus = actual.length - expected.length
-    // An item whose text no clean run has counts as a replacement for a missing item. A second item with the same text
-    // does not.
+    // An item whose text no run without faults has counts as a replacement for a missing item. A second item with the
+    // same text does not.
     const replaced = left.filter((content) => !wanted.includes(content)).length
     const mayBeAgain = expectsAgain(sample) || (expectsExtra && left.length === replaced)
     if (surplus > 0 && !mayBeAgain) {
@@ -105,12 +106,13 @@ function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boole
 }
 
 /**
- * The differences from a clean run that are right after a long pause, or after a change by a colleague or the customer.
+ * The differences from a run without faults that are right after a long pause, or after a change by a colleague or the
+ * customer.
  */
 interface Expectations {
-  /** Whether a write of the clean run can be missing. */
+  /** Whether a write of the run without faults can be missing. */
   expectsLost(write: NamedWrite): boolean
-  /** Whether the run can have writes that the clean run does not have. */
+  /** Whether the run can have writes that the run without faults does not have. */
   readonly expectsExtra: boolean
   /** Whether the run can have the same write twice. */
   expectsAgain(write: NamedWrite): boolean
@@ -148,7 +150,8 @@ function without(texts: readonly string[], others: readonly string[]): string[] 
 }
 
 /**
- * Compares the content of the state or the files with the clean run, in any order. Reports what is missing or repeated.
+ * Compares the content of the state or the files with the run without faults, in any order. Reports what is missing or
+ * repeated.
  */
 function judgeOutputs({ run: clean, variable }: Baseline, run: Run): Verdict[] {
   return [...clean.outputs].flatMap(([name, lines]): Verdict[] => {
@@ -159,7 +162,7 @@ function judgeOutputs({ run: clean, variable }: Baseline, run: Run): Verdict[] {
     const verdicts = [
       ['lost', 'lacks', without(wanted, found)],
       ['doubled', 'has too often', left.filter((line) => wanted.includes(line))],
-      ['extra', 'has, unlike after a clean run,', left.filter((line) => !wanted.includes(line))],
+      ['extra', 'has, unlike after a run without faults,', left.filter((line) => !wanted.includes(line))],
     ] as const
     return verdicts.flatMap(([verdict, what, found]) =>
       found.length === 0 ? [] : { name: verdict, subject: name, text: `${name} ${what} ${shorten(found.join(', '))}` },

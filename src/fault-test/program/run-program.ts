@@ -9,13 +9,13 @@ import { throwIfAborted } from '../../shared/abort.ts'
 import { checkPlain } from '../../shared/check-options.ts'
 import { faults, placeOf, type Strike } from '../faults.ts'
 import type { FaultTestEnd } from '../options.ts'
-import type { Run } from '../run.ts'
+import type { Run } from '../run-job.ts'
 import { effectsOf } from '../writes.ts'
 import { SharedNumbers } from './clock-file.ts'
 import { copyFolder } from './copy-folder.ts'
+import { SandboxHttpServer } from './http-server.ts'
 import { ProcessGroup } from './process-group.ts'
 import type { ProgramExit, ProgramOptions, ProgramRun } from './program-options.ts'
-import { ProgramService } from './program-service.ts'
 
 /** The program and the options that all runs share. */
 export interface ProgramPlan extends ProgramOptions {
@@ -70,11 +70,11 @@ export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]):
     watched.isKilled = true
     await watched.group?.kill()
   }
-  const service = new ProgramService({ ...plan, options: plan, strikes, numbers, kill })
-  const { sandbox } = service
+  const server = new SandboxHttpServer({ ...plan, options: plan, strikes, numbers, kill })
+  const { sandbox } = server
   const output = openSync(printed, 'a')
   try {
-    const url = await service.listen()
+    const url = await server.listen()
     const tokens = [sandbox.issueToken({ actor: 'self' })]
     const told = () => ({ url, token: tokens.at(-1) ?? '', folder })
     await plan.setup?.(sandbox, told())
@@ -85,10 +85,10 @@ export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]):
     let [end, hasMetFault]: [FaultTestEnd?, boolean?] = []
     while (end === undefined) {
       const firstRequest = sandbox.requests.length
-      if (attempts.length === maxStarts - 1) service.recover()
+      if (attempts.length === maxStarts - 1) server.recover()
       const env = { ...environmentOf(plan, told()), SUPPORT_WORKSPACE_FAULT_TEST: shared }
       watched.group = new ProcessGroup(plan.command, plan.cwd ?? process.cwd(), env, output)
-      const { exit, why } = await watch(watched.group, watched, service)
+      const { exit, why } = await watch(watched.group, watched, server)
       const since = sandbox.requests.slice(firstRequest)
       hasMetFault = isChanged || since.some(({ fault, status }) => fault !== undefined || status === 401)
       const remedy = { ...defaultExits, ...plan.exits }[String(exit)]
@@ -104,7 +104,7 @@ export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]):
       if (remedy === 'reconnect') tokens.push(sandbox.issueToken({ actor: 'self' }))
     }
     numbers.passTo(numbers.now + afterwards)
-    await service.applyLate()
+    await server.applyLate()
     const requests = sandbox.requests.slice(before.requests)
     const effects = effectsOf(sandbox, before.writes)
     const text = await readFile(printed, 'utf8')
@@ -114,7 +114,7 @@ export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]):
       .slice(-shownLines)
     const error = `${attempts.at(-1)}: ${lines.at(-1)}`
     const checking = Promise.resolve().then(() =>
-      plan.check?.(sandbox, { end, folder, attempts, output: text }, service.change),
+      plan.check?.(sandbox, { end, folder, attempts, output: text }, server.change),
     )
     return {
       ...effects,
@@ -125,12 +125,12 @@ export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]):
       counts: { assignment: 0, 'file write': numbers.get('writes'), 'file cut': numbers.get('cuts') },
       outputs: new Map(await Promise.all((plan.outputs ?? []).map((name) => linesOf(folder, name)))),
       output: lines,
-      appliedBefore: effects.writes.slice(0, (service.writesBefore ?? before.writes) - before.writes),
+      appliedBefore: effects.writes.slice(0, (server.writesBefore ?? before.writes) - before.writes),
       hasMetFault: hasMetFault ?? false,
       errors: tokens.some((token) => text.includes(token)) ? [text] : [],
       uncaught: [],
-      change: service.change,
-      unseen: plan.unseen === 'allowed' ? [] : service.lastLook.unseen,
+      change: server.change,
+      unseen: plan.unseen === 'allowed' ? [] : server.lastLook.unseen,
       checksChange: (plan.check?.length ?? 0) > 2,
       secrets: tokens,
       checkError: await checking.then(
@@ -141,7 +141,7 @@ export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]):
     }
   } finally {
     await watched.group?.kill()
-    await service.close()
+    await server.close()
     closeSync(output)
     numbers.close()
     await rm(root, { recursive: true, force: true })
@@ -158,11 +158,11 @@ interface Watched {
 }
 
 /** Waits until all processes of a program have ended. Stops a program that runs too long, and then returns why. */
-async function watch(group: ProcessGroup, watched: Watched, service: ProgramService) {
+async function watch(group: ProcessGroup, watched: Watched, server: SandboxHttpServer) {
   const { numbers, plan } = watched
-  const first = { requests: service.requests, timers: numbers.get('timers'), time: numbers.now }
+  const first = { requests: server.requests, timers: numbers.get('timers'), time: numbers.now }
   const minutes = plan.isReal ? patience.real : patience.simulated
-  const last = { requests: service.requests, time: performance.now() }
+  const last = { requests: server.requests, time: performance.now() }
   let exit: number | NodeJS.Signals | undefined
   const exiting = group.exited.then((value) => {
     exit = value
@@ -173,8 +173,8 @@ async function watch(group: ProcessGroup, watched: Watched, service: ProgramServ
     await Promise.race([exiting, wait(20)])
     if (plan.signal?.aborted) await group.kill()
     throwIfAborted(plan.signal)
-    if (service.requests > last.requests) Object.assign(last, { requests: service.requests, time: performance.now() })
-    if (service.requests > first.requests + plan.maxRequests) why = `${plan.maxRequests} requests`
+    if (server.requests > last.requests) Object.assign(last, { requests: server.requests, time: performance.now() })
+    if (server.requests > first.requests + plan.maxRequests) why = `${plan.maxRequests} requests`
     else if (numbers.get('timers') > first.timers + maxTimers) why = `${maxTimers} timers had fired`
     else if (numbers.now > first.time + day) why = '24 simulated hours'
     else if (performance.now() > last.time + minutes * 60_000) why = `${minutes} minutes without a request`

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from '../errors/index.ts'
 import { type Check, checkInteger, checkText, mustBe } from '../shared/check-options.ts'
 import { randomFrom } from '../shared/random.ts'
 import { canStrike, type FaultName, faultNames, faults, idOf, type Place, placeOf, type Strike } from './faults.ts'
-import type { Run } from './run.ts'
+import type { Run } from './run-job.ts'
 
 /** Options that restrict which runs are made. See `FaultTestOptions`. */
 export interface Selection {
@@ -59,7 +59,7 @@ function canFollow(first: Strike, second: Strike): boolean {
   return placeOf(first.fault) !== placeOf(second.fault) || second.at > first.at
 }
 
-/** Throws if a fault or request of the selection has no place in a clean run. */
+/** Throws if a fault or request of the selection has no place in a run without faults. */
 export function checkSelection({ faults: chosen, requests }: Selection, run: Run): void {
   const fault = chosen?.find((name) => placeOf(name) === 'request') ?? 'unavailable'
   for (const at of requests ?? []) if (at > run.requests.length) throw neverStruck('requests', { fault, at }, run)

@@ -4,15 +4,15 @@ import type { RecordedRequest } from '../sandbox/index.ts'
 import { untilAborted } from '../shared/abort.ts'
 import { kindOf } from '../shared/json.ts'
 import { type FaultTestChange, faults, idOf, type Place, type Strike } from './faults.ts'
-import type { FaultTestEnd, FaultTestOptions, FaultTestOutcome, FaultTestJob } from './options.ts'
-import { Stage, type StageOptions } from './stage.ts'
+import { JobSandbox, type JobSandboxOptions } from './job-sandbox.ts'
+import type { FaultTestEnd, FaultTestJob, FaultTestOptions, FaultTestOutcome } from './options.ts'
 import { type Effects, effectsOf, type NamedWrite } from './writes.ts'
 
 /** Whether the fault test runs a job or a program. */
 export type Subject = 'job' | 'program'
 
 /** The job and the options that all runs share. */
-export interface Plan extends Pick<FaultTestOptions, 'setup' | 'check' | 'done'>, StageOptions {
+export interface Plan extends Pick<FaultTestOptions, 'setup' | 'check' | 'done'>, JobSandboxOptions {
   readonly job: FaultTestJob
   /** Ids of the data that each sandbox starts with. */
   readonly ids: ReadonlySet<string>
@@ -61,8 +61,8 @@ const pauseAfter = (failures: number): number => Math.min(10_000 * 2 ** failures
  * Runs a job in a fresh sandbox with faults. Calls the job again like a queue, until it is done or cannot be repeated.
  */
 export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Run> {
-  const stage = new Stage(plan, strikes)
-  const { sandbox } = stage
+  const jobSandbox = new JobSandbox(plan, strikes)
+  const { sandbox } = jobSandbox
   const ask = async <Answer>(name: 'setup' | 'done', given: () => Answer | PromiseLike<Answer>): Promise<Answer> => {
     const asking = Promise.resolve().then(given)
     const failing = asking.catch((cause: unknown) => {
@@ -74,7 +74,7 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
   }
   const context = await ask('setup', () => plan.setup?.(sandbox))
   const before = { requests: sandbox.requests.length, writes: sandbox.state.writes.length }
-  stage.begin()
+  jobSandbox.begin()
   const attempts: string[] = []
   const errors: unknown[] = []
   // A change by a colleague or the customer stays in the data, so each later call of the job meets the fault.
@@ -84,13 +84,13 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
   let [end, value, hasMetFault]: [FaultTestEnd?, unknown?, boolean?] = []
   while (end === undefined) {
     const firstRequest = sandbox.requests.length
-    const ending = await stage.call((world) => plan.job({ ...world, context }), accessToken)
+    const ending = await jobSandbox.call((world) => plan.job({ ...world, context }), accessToken)
     hasMetFault =
       isChanged ||
       sandbox.requests.slice(firstRequest).some(({ fault, status }) => fault !== undefined || status === 401)
     if (ending.kind === 'killed') {
       attempts.push('was killed')
-      await stage.pause(Math.max(pauseAfter(0), ...pauses))
+      await jobSandbox.pause(Math.max(pauseAfter(0), ...pauses))
     } else if (ending.kind === 'stopped') {
       attempts.push(`was stopped after ${ending.why}`)
       end = 'never-ends'
@@ -109,11 +109,11 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
       attempts.push(`rejected with ${name}${remedy === undefined ? '' : ` (${remedy})`}`)
       if (remedy === 'verify' || remedy === 'fix') end = remedy
       else if (errors.length === maxFailures) end = 'gave-up'
-      else await stage.pause(pauseAfter(errors.length - 1))
+      else await jobSandbox.pause(pauseAfter(errors.length - 1))
       if (remedy === 'reconnect') accessToken = sandbox.issueToken({ actor: 'self' })
     }
   }
-  const unfinished = await stage.finish(afterwards)
+  const unfinished = await jobSandbox.finish(afterwards)
   if (unfinished !== undefined) {
     attempts.push(`was stopped after ${unfinished}`)
     end = 'never-ends'
@@ -121,8 +121,8 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
   const requests = sandbox.requests.slice(before.requests)
   const effects = effectsOf(sandbox, before.writes)
   const error = end === 'done' ? undefined : errors.at(-1)
-  const outcome = { end, value, error, state: stage.durable.state, context, attempts }
-  const checking = Promise.resolve().then(() => plan.check?.(sandbox, outcome, stage.change))
+  const outcome = { end, value, error, state: jobSandbox.durable.state, context, attempts }
+  const checking = Promise.resolve().then(() => plan.check?.(sandbox, outcome, jobSandbox.change))
   const checkError = await untilAborted(
     checking.then(
       () => undefined,
@@ -135,18 +135,18 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
     strikes,
     outcome,
     requests,
-    counts: { assignment: stage.counts.assignments, 'file write': 0, 'file cut': 0 },
-    outputs: new Map([['`state`', textsIn(stage.durable.state).filter((text) => plan.ids.has(text))]]),
+    counts: { assignment: jobSandbox.counts.assignments, 'file write': 0, 'file cut': 0 },
+    outputs: new Map([['`state`', textsIn(jobSandbox.durable.state).filter((text) => plan.ids.has(text))]]),
     output: [],
     ...effects,
-    appliedBefore: effects.writes.slice(0, (stage.writesBefore ?? before.writes) - before.writes),
+    appliedBefore: effects.writes.slice(0, (jobSandbox.writesBefore ?? before.writes) - before.writes),
     hasMetFault: hasMetFault ?? false,
     errors,
-    uncaught: stage.uncaught,
-    change: stage.change,
-    unseen: plan.unseen === 'allowed' ? [] : stage.lastLook.unseen,
+    uncaught: jobSandbox.uncaught,
+    change: jobSandbox.change,
+    unseen: plan.unseen === 'allowed' ? [] : jobSandbox.lastLook.unseen,
     checksChange: (plan.check?.length ?? 0) > 2,
-    secrets: [...stage.tokens, ...requests.flatMap(({ query }) => [query.after ?? [], query.before ?? []].flat())],
+    secrets: [...jobSandbox.tokens, ...requests.flatMap(({ query }) => [query.after ?? [], query.before ?? []].flat())],
     checkError,
   }
 }
