@@ -16,7 +16,7 @@ import type { NamedWrite } from './writes.ts'
  * - `unseen`: the job sent a message although the customer or a colleague had written, and the job had not read that.
  * - `check`: the option `check` threw.
  */
-export type VerdictName =
+export type JudgementName =
   | 'doubled'
   | 'lost'
   | 'extra'
@@ -28,20 +28,20 @@ export type VerdictName =
   | 'check'
 
 /** A problem of a run. */
-export interface Verdict {
+export interface Judgement {
   /** The kind of the problem, for example `doubled`. */
-  readonly name: VerdictName
+  readonly name: JudgementName
   /** The description of the problem, in one sentence. */
   readonly text: string
   /**
-   * The operation, file or error that the problem is about. Verdicts with the same name and subject have the same
+   * The operation, file or error that the problem is about. Judgements with the same name and subject have the same
    * cause.
    */
   readonly subject: string
 }
 
 /** Returns all problems of a run. */
-export function judge(baseline: Baseline, run: Run): Verdict[] {
+export function judge(baseline: Baseline, run: Run): Judgement[] {
   const isDone = run.outcome.end === 'done'
   return [
     ...judgeWrites(baseline, run, isDone),
@@ -56,8 +56,8 @@ export function judge(baseline: Baseline, run: Run): Verdict[] {
   ]
 }
 
-function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boolean): Verdict[] {
-  const verdicts: Verdict[] = []
+function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boolean): Judgement[] {
+  const judgements: Judgement[] = []
   const { expectsLost, expectsExtra, expectsAgain } = expectationsOf(run)
   const targets = new Set([...clean.writes, ...run.writes].map(({ target }) => target))
   for (const target of targets) {
@@ -65,8 +65,8 @@ function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boole
     const actual = run.writes.filter((write) => write.target === target)
     const [sample] = [...actual, ...expected]
     if (sample === undefined) continue
-    const report = (name: VerdictName, what: string): void => {
-      verdicts.push({ name, subject: target.split(' ')[0] ?? '', text: `${target} ${what}.` })
+    const report = (name: JudgementName, what: string): void => {
+      judgements.push({ name, subject: target.split(' ')[0] ?? '', text: `${target} ${what}.` })
     }
     const mayLack = !isDone || expectsLost(sample)
     // A job can skip a change whose effect is already there.
@@ -102,7 +102,7 @@ function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boole
       )
     }
   }
-  return verdicts
+  return judgements
 }
 
 /**
@@ -153,52 +153,54 @@ function without(texts: readonly string[], others: readonly string[]): string[] 
  * Compares the content of the state or the files with the run without faults, in any order. Reports what is missing or
  * repeated.
  */
-function judgeOutputs({ run: clean, variable }: Baseline, run: Run): Verdict[] {
-  return [...clean.outputs].flatMap(([name, lines]): Verdict[] => {
+function judgeOutputs({ run: clean, variable }: Baseline, run: Run): Judgement[] {
+  return [...clean.outputs].flatMap(([name, lines]): Judgement[] => {
     const [wanted = [], found = []] = [lines, run.outputs.get(name) ?? []].map((all) =>
       variable.has(name) ? all.map(() => 'something') : all,
     )
     const left = without(found, wanted)
-    const verdicts = [
+    const judgements = [
       ['lost', 'lacks', without(wanted, found)],
       ['doubled', 'has too often', left.filter((line) => wanted.includes(line))],
       ['extra', 'has, unlike after a run without faults,', left.filter((line) => !wanted.includes(line))],
     ] as const
-    return verdicts.flatMap(([verdict, what, found]) =>
-      found.length === 0 ? [] : { name: verdict, subject: name, text: `${name} ${what} ${shorten(found.join(', '))}` },
+    return judgements.flatMap(([judgement, what, found]) =>
+      found.length === 0
+        ? []
+        : { name: judgement, subject: name, text: `${name} ${what} ${shorten(found.join(', '))}` },
     )
   })
 }
 
-function judgeUnseen({ what, unseen: [path], change }: Run): Verdict[] {
+function judgeUnseen({ what, unseen: [path], change }: Run): Judgement[] {
   if (path === undefined) return []
   const who = change?.fault.startsWith('colleague') ? 'a colleague' : 'the customer'
   const text = `A message was sent to ${path}, although ${who} had written there: the ${what} had not read that message.`
   return [{ name: 'unseen', subject: 'messages.create', text }]
 }
 
-function judgeEnd({ what, strikes, checksChange, outcome, hasMetFault, checkError, uncaught }: Run): Verdict[] {
-  const verdicts: Verdict[] = []
+function judgeEnd({ what, strikes, checksChange, outcome, hasMetFault, checkError, uncaught }: Run): Judgement[] {
+  const judgements: Judgement[] = []
   const { end, error, attempts } = outcome
   const { name: errorName, text: words } = describeError(error)
   // In a real process, an unhandled error would have ended the job.
   if (end === 'never-ends' && uncaught.length === 0) {
-    verdicts.push({ name: 'never-ends', subject: '', text: `The ${what} never ended: it ${attempts.at(-1)}.` })
+    judgements.push({ name: 'never-ends', subject: '', text: `The ${what} never ended: it ${attempts.at(-1)}.` })
   }
   if ((end === 'fix' || end === 'gave-up') && !hasMetFault) {
     const text = `The last run met no fault, and yet the ${what} gave up with ${shorten(words)}`
-    verdicts.push({ name: 'stuck', subject: errorName, text })
+    judgements.push({ name: 'stuck', subject: errorName, text })
   }
   // After a change by a colleague or the customer, the data can differ from the data that the job has read.
   if (checkError !== undefined && (checksChange || !strikes.some(({ fault }) => faults[fault].change))) {
     const { text } = describeError(checkError.thrown)
-    verdicts.push({ name: 'check', subject: text.split('\n')[0] ?? '', text: `\`check\` failed: ${text}` })
+    judgements.push({ name: 'check', subject: text.split('\n')[0] ?? '', text: `\`check\` failed: ${text}` })
   }
-  return verdicts
+  return judgements
 }
 
-function judgeErrors({ uncaught, errors, secrets }: Run): Verdict[] {
-  const verdicts: Verdict[] = uncaught.slice(0, 1).map((error) => {
+function judgeErrors({ uncaught, errors, secrets }: Run): Judgement[] {
+  const judgements: Judgement[] = uncaught.slice(0, 1).map((error) => {
     const { name, text } = describeError(error)
     return { name: 'unhandled', subject: name, text: `An error that nobody handled ends the process: ${shorten(text)}` }
   })
@@ -208,13 +210,13 @@ function judgeErrors({ uncaught, errors, secrets }: Run): Verdict[] {
   })
   if (leaking !== undefined) {
     const { name } = describeError(leaking)
-    verdicts.push({
+    judgements.push({
       name: 'leaked',
       subject: name,
       text: `An error holds a token or a cursor: ${name}.`,
     })
   }
-  return verdicts
+  return judgements
 }
 
 function countsOf(texts: readonly string[]): Map<string, number> {

@@ -1,6 +1,6 @@
 import type { RecordedRequest } from '../sandbox/index.ts'
 import { faultNames, faults, idOf, placeOf, type Strike } from './faults.ts'
-import type { Verdict } from './judgements.ts'
+import type { Judgement } from './judgements.ts'
 import type { FaultTestEnd } from './options.ts'
 import type { Run, Subject } from './run-job.ts'
 import { operationOf } from './writes.ts'
@@ -18,7 +18,7 @@ export interface FaultTestRun {
   /** The writes that had been applied when the first fault struck, as operation and path. */
   readonly appliedBefore: readonly string[]
   /** The problems of the run. Empty if the run passed. */
-  readonly verdicts: readonly Verdict[]
+  readonly judgements: readonly Judgement[]
   /** The last lines that a program has printed, up to five. Empty for a job. */
   readonly output: readonly string[]
 }
@@ -47,7 +47,7 @@ interface ReportParts {
   readonly what: Subject
   /** A run without faults. */
   readonly clean: Run
-  readonly runs: readonly { readonly run: Run; readonly verdicts: readonly Verdict[] }[]
+  readonly runs: readonly { readonly run: Run; readonly judgements: readonly Judgement[] }[]
   readonly seed: number
   /** Sentences about all runs. */
   readonly notes: readonly string[]
@@ -57,10 +57,10 @@ export function createReport(parts: ReportParts): FaultTestReport {
   const { clean, seed } = parts
   const { requests } = clean
   const writes = clean.writes.map(({ target }) => target.split(' ')[0] ?? '')
-  const runs = parts.runs.map(({ run, verdicts }) => toTestRun(run, verdicts))
+  const runs = parts.runs.map(({ run, judgements }) => toTestRun(run, judgements))
   const groups = groupByCause(runs)
   const reports = groups.map((group) => describeGroup(group, requests, parts.what))
-  const failed = runs.filter(({ verdicts }) => verdicts.length > 0).length
+  const failed = runs.filter(({ judgements }) => judgements.length > 0).length
   const counts = `${runs.length} ${runs.length === 1 ? 'run' : 'runs'}, ${failed} failed${failed === 0 ? '' : ` (causes: ${groups.length})`}.`
   const summary = [counts, describeWrites(parts.what, writes), ...parts.notes].join(' ')
   const tableAs = (isMarkdown: boolean) => describeTable(runs, requests, isMarkdown)
@@ -95,31 +95,31 @@ function fence(text: string): string {
   return `${marks}text\n${text}\n${marks}`
 }
 
-function toTestRun({ strikes, outcome, appliedBefore, output }: Run, verdicts: readonly Verdict[]): FaultTestRun {
+function toTestRun({ strikes, outcome, appliedBefore, output }: Run, judgements: readonly Judgement[]): FaultTestRun {
   const { end, attempts } = outcome
   const applied = appliedBefore.map(({ target }) => target)
-  return { id: idOf(strikes), faults: strikes, end, attempts, appliedBefore: applied, verdicts, output }
+  return { id: idOf(strikes), faults: strikes, end, attempts, appliedBefore: applied, judgements, output }
 }
 
 /**
- * Groups the failed runs by their first verdict. Each group begins with the earliest request and the simplest fault.
+ * Groups the failed runs by their first judgement. Each group begins with the earliest request and the simplest fault.
  */
 function groupByCause(runs: readonly FaultTestRun[]): FaultTestRun[][] {
   const rank = ({ faults: [first = { fault: 'unavailable', at: 0 }, ...more] }: FaultTestRun): number =>
     (more.length * 2 + Number(placeOf(first.fault) !== 'request')) * 1e9 +
     first.at * 1e3 +
     faultNames.indexOf(first.fault)
-  const failed = runs.filter(({ verdicts }) => verdicts.length > 0).sort((a, b) => rank(a) - rank(b))
-  return [...Map.groupBy(failed, ({ verdicts: [first] }) => `${first?.name} ${first?.subject}`).values()]
+  const failed = runs.filter(({ judgements }) => judgements.length > 0).sort((a, b) => rank(a) - rank(b))
+  return [...Map.groupBy(failed, ({ judgements: [first] }) => `${first?.name} ${first?.subject}`).values()]
 }
 
 function describeGroup(group: readonly FaultTestRun[], requests: readonly RecordedRequest[], what: Subject): string {
   const [run, ...others] = group
   if (run === undefined) return ''
-  const [first] = run.verdicts
+  const [first] = run.judgements
   return [
     `${first?.name.toUpperCase()}: ${run.faults.map((strike) => describeStrike(strike, requests)).join(', then ')}`,
-    ...run.verdicts.slice(0, 5).map(({ text }) => `  ${text}`),
+    ...run.judgements.slice(0, 5).map(({ text }) => `  ${text}`),
     `  Applied before: ${run.appliedBefore.join(', ') || 'nothing'}`,
     `  The ${what} ${run.attempts.join(', then ')}.`,
     ...(run.output.length > 0 ? ['  It printed last:', ...run.output.map((line) => `    ${line}`)] : []),
@@ -151,7 +151,7 @@ function describeStrike(strike: Strike, requests: readonly RecordedRequest[]): s
   return `${text} at request ${strike.at} of ${requests.length}${what}`
 }
 
-/** Returns the word for a run without verdicts in the table. */
+/** Returns the word for a run without judgements in the table. */
 function describeEnd({ end, attempts }: FaultTestRun): string {
   if (end !== 'done') return end
   return attempts.length > 1 ? 'retried' : 'ok'
@@ -171,7 +171,7 @@ function describeTable(
   requests: readonly RecordedRequest[],
   isMarkdown: boolean,
 ): string {
-  const words = new Map(runs.map((run) => [run.id, run.verdicts[0]?.name ?? describeEnd(run)]))
+  const words = new Map(runs.map((run) => [run.id, run.judgements[0]?.name ?? describeEnd(run)]))
   const rows = faultNames
     .filter((fault) => placeOf(fault) === 'request')
     .map((fault) => [fault, ...requests.map((_, index) => words.get(`${fault}@${index + 1}`) ?? '')])

@@ -13,7 +13,7 @@ import {
 } from '../shared/check-options.ts'
 import { checkSelection, checkStruck, pairsOf, selectionChecks, singlesOf } from './fault-selection.ts'
 import type { Strike } from './faults.ts'
-import { judge, type Verdict } from './judgements.ts'
+import { type Judgement, judge } from './judgements.ts'
 import type { FaultTestJob, FaultTestOptions } from './options.ts'
 import { createReport, type FaultTestReport } from './report.ts'
 import { type Run, runJob } from './run-job.ts'
@@ -60,21 +60,21 @@ export async function testJob(givenJob: FaultTestJob, givenOptions: FaultTestOpt
     const baseline = await runWithoutFaults('job', runOnce)
     const { requests } = baseline.run
     const faultyPlan = { ...plan, maxRequests: requests.length * 20 + 50, cleanRequests: requests }
-    const runs: { readonly run: Run; readonly verdicts: readonly Verdict[] }[] = []
+    const runs: { readonly run: Run; readonly judgements: readonly Judgement[] }[] = []
     const add = async (strikes: readonly Strike[], count: number): Promise<void> => {
       throwIfAborted(options.signal)
       const run = await runJob(faultyPlan, strikes)
-      runs.push({ run, verdicts: judge(baseline, run) })
+      runs.push({ run, judgements: judge(baseline, run) })
       showProgress(`Fault test: ${runs.length} of ${count}`)
     }
     if (options.only !== undefined) {
       for (const strikes of options.only) await add(strikes, options.only.length)
-      for (const { run, verdicts } of runs) if (verdicts.length === 0) checkStruck(run)
+      for (const { run, judgements } of runs) if (judgements.length === 0) checkStruck(run)
     } else {
       checkSelection(options, baseline.run)
       const singles = singlesOf(baseline.run, options)
       for (const strike of singles) await add([strike], singles.length)
-      const firsts = runs.filter(({ verdicts }) => verdicts.length === 0).map(({ run }) => run)
+      const firsts = runs.filter(({ judgements }) => judgements.length === 0).map(({ run }) => run)
       const total = singles.length + (options.depth === 2 ? budget : 0)
       for (const pair of pairsOf(firsts, options, seed)) {
         if (runs.length >= total) break

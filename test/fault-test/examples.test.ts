@@ -27,7 +27,7 @@ test('a write with a signal that ends it is doubled, and a write with a timeout 
       },
       { only: ['stalled@2'] },
     )
-    return report.runs.flatMap(({ verdicts }) => verdicts.map(({ name }) => name))
+    return report.runs.flatMap(({ judgements }) => judgements.map(({ name }) => name))
   }
   expect(await verdictsOf(() => ({ signal: AbortSignal.timeout(10_000) }))).toEqual(['doubled'])
   expect(await verdictsOf(() => ({ timeout: 10_000, maxRetries: 0 }))).toEqual([])

@@ -53,9 +53,9 @@ function readThisFile(callback: () => void): void {
   readFile(import.meta.filename, callback)
 }
 
-/** Returns the failed runs and their verdicts. */
+/** Returns the failed runs and their judgements. */
 function failuresOf({ runs }: FaultTestReport): string[] {
-  return runs.flatMap(({ id, verdicts }) => verdicts.map(({ name }) => `${id} ${name}`))
+  return runs.flatMap(({ id, judgements }) => judgements.map(({ name }) => `${id} ${name}`))
 }
 
 function endsOf({ runs }: FaultTestReport): Record<string, string> {
@@ -332,7 +332,7 @@ describe('after a kill', () => {
   })
 })
 
-describe('a verdict', () => {
+describe('a judgement', () => {
   test.each<[name: string, job: FaultTestJob, options: FaultTestOptions, failures: string[]]>([
     ['doubled', reply, { faults: ['killed-after-effect'] }, ['killed-after-effect@2 doubled']],
     [
@@ -466,7 +466,7 @@ describe('a verdict', () => {
         if (attempts.length > 1) throw Object.assign(new Error(), { message: 5 })
       },
     })
-    expect(report.failures.map(({ verdicts }) => verdicts)).toEqual([
+    expect(report.failures.map(({ judgements }) => judgements)).toEqual([
       [{ name: 'check', subject: 'Error: 5', text: '`check` failed: Error: 5' }],
     ])
   })
@@ -478,7 +478,7 @@ describe('a verdict', () => {
       })
     }
     const report = await faultTest(job, { faults: ['unavailable'], client: { maxRetries: 0 } })
-    expect(report.runs.map(({ verdicts }) => verdicts.map(({ text }) => text))).toEqual([
+    expect(report.runs.map(({ judgements }) => judgements.map(({ text }) => text))).toEqual([
       ['The job never ended: it was stopped after 20000 timers had fired.'],
     ])
   })
@@ -584,7 +584,7 @@ test.each<[what: string, thrown: unknown, words: string]>([
     await workspace.me()
   }
   const { failures } = await faultTest(job, { faults: ['revoked'] })
-  expect(failures.map(({ verdicts }) => verdicts.map(({ text }) => text))).toEqual([
+  expect(failures.map(({ judgements }) => judgements.map(({ text }) => text))).toEqual([
     [expect.stringContaining(`the job gave up with ${words}`)],
   ])
 })

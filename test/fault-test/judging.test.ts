@@ -7,7 +7,7 @@ const body_html = '<p>On it.</p>'
 
 async function failuresOf(job: FaultTestJob, options: FaultTestOptions = {}): Promise<string[]> {
   const { runs } = await faultTest(job, { unseen: 'allowed', ...options })
-  return runs.flatMap(({ id, verdicts }) => verdicts.map(({ name }) => `${id} ${name}`))
+  return runs.flatMap(({ id, judgements }) => judgements.map(({ name }) => `${id} ${name}`))
 }
 
 /** Sends a reply and a note to the newest open conversation, each once for a key. */
@@ -81,7 +81,7 @@ describe('somebody else works, too:', () => {
 
   test('an item that is removed ends a job, which is not stuck for that', async () => {
     const { runs } = await faultTest(replyAndNoteOnce, { faults: ['item-removed'] })
-    expect(runs.map(({ id, end, verdicts }) => [id, end, verdicts])).toEqual([
+    expect(runs.map(({ id, end, judgements }) => [id, end, judgements])).toEqual([
       ['item-removed@1', 'fix', []],
       ['item-removed@2', 'fix', []],
       ['item-removed@3', 'done', []],
@@ -181,7 +181,7 @@ describe('time passes:', () => {
   ])('a key that holds the %s is a doubled write', async (_, length, failures) => {
     const job = replyAndNote((id) => `${id}:${new Date().toISOString().slice(0, length)}`)
     const { runs } = await faultTest(job, late)
-    const doubled = runs.filter(({ verdicts }) => verdicts.some(({ name }) => name === 'doubled'))
+    const doubled = runs.filter(({ judgements }) => judgements.some(({ name }) => name === 'doubled'))
     expect(doubled.map(({ id }) => id.replace(/killed-for-an?-/, ''))).toEqual(failures)
   })
 

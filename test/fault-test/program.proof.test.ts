@@ -16,19 +16,21 @@ test.each(plantedPrograms.filter(({ isProof }) => isProof))(
   },
 )
 
-test.each(plantedPrograms)('$file has the same verdicts three times', { timeout: 3_600_000 }, async (program) => {
+test.each(plantedPrograms)('$file has the same judgements three times', { timeout: 3_600_000 }, async (program) => {
   const { file, options, all } = program
-  const verdicts: string[][] = []
+  const judgements: string[][] = []
   for (let count = 0; count < 3; count += 1) {
     const [time, cpu] = [performance.now(), cpuSeconds()]
     const { runs } = await faultTestPlanted(file, options)
-    const failed = runs.flatMap(({ id, verdicts: [first] }) => (first === undefined ? [] : [[first.name, id] as const]))
+    const failed = runs.flatMap(({ id, judgements: [first] }) =>
+      first === undefined ? [] : [[first.name, id] as const],
+    )
     const counts = [...Map.groupBy(failed, ([name]) => name)].map(([name, each]) => [name, each.length])
     const starts = runs.flatMap(({ attempts }) => attempts).length
     const [wall, used] = [(performance.now() - time) / 1_000, cpuSeconds() - cpu].map(Math.round)
     console.log(`${file}: ${runs.length} runs, ${starts} starts, ${wall} s, ${used} s of CPU, ${JSON.stringify(all)}`)
     expect(Object.fromEntries(counts)).toEqual(all)
-    verdicts.push(failed.map(([name, id]) => `${id} ${name}`))
+    judgements.push(failed.map(([name, id]) => `${id} ${name}`))
   }
-  expect(verdicts).toEqual([verdicts[0], verdicts[0], verdicts[0]])
+  expect(judgements).toEqual([judgements[0], judgements[0], judgements[0]])
 })

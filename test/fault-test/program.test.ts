@@ -147,7 +147,7 @@ test('lines whose order differs are compared', async () => {
     if (new Date().getUTCDate() % 2 === 0) lines.reverse()
     fs.writeFileSync(folder + '/out.txt', lines.join('\\n'))`
   const report = await faultTestProgram(programOf(code), { outputs: ['out.txt'], only: ['unavailable@1'] })
-  expect(report.failures[0]?.verdicts.map(({ subject }) => subject)).toContain('out.txt')
+  expect(report.failures[0]?.judgements.map(({ subject }) => subject)).toContain('out.txt')
 })
 
 describe('rejects', () => {

@@ -149,8 +149,8 @@ export async function testProgram(givenCommand: readonly string[], given: Progra
       }
     }
     await Promise.all(Array.from({ length: options.parallel ?? availableParallelism() }, work))
-    const judged = runs.map((run) => ({ run, verdicts: judge({ ...baseline, run: clean }, run) }))
-    if (only !== undefined) for (const { run, verdicts } of judged) if (verdicts.length === 0) checkStruck(run)
+    const judged = runs.map((run) => ({ run, judgements: judge({ ...baseline, run: clean }, run) }))
+    if (only !== undefined) for (const { run, judgements } of judged) if (judgements.length === 0) checkStruck(run)
     const seconds = Math.round((performance.now() - started) / 1_000)
     const notes = isReal ? [`The program waited in real time, ${seconds} s in all: only Node can simulate it.`] : []
     return createReport({ what: 'program', clean, runs: judged, seed: 1, notes })
