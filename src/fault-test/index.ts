@@ -8,7 +8,7 @@ import type { FaultTestJob, FaultTestOptions } from './options.ts'
 import type { ProgramOptions } from './program/program-options.ts'
 import type { FaultTestReport } from './report.ts'
 
-export type { FaultName, FaultTestChange, Strike } from './faults.ts'
+export type { FaultName, FaultTestChange } from './faults.ts'
 export type { Judgement, JudgementName } from './judgements.ts'
 export type { FaultTestEnd, FaultTestJob, FaultTestOptions, FaultTestOutcome, FaultTestWorld } from './options.ts'
 export type { ProgramExit, ProgramOptions, ProgramOutcome, ProgramRun } from './program/program-options.ts'

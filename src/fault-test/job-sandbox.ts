@@ -3,13 +3,13 @@ import { createSandbox, type RecordedRequest, type Sandbox } from '../sandbox/in
 import { throwIfAborted } from '../shared/abort.ts'
 import { Clock } from './clock.ts'
 import {
-  changeDueAfter,
   changedItem,
   changeItem,
+  definitionOf,
   type FaultTestChange,
-  faults,
+  type InjectedFault,
+  isChangeDue,
   placeOf,
-  type Strike,
 } from './faults.ts'
 import { Durable, JobProcess } from './job-process.ts'
 import { LastLook } from './last-look.ts'
@@ -44,7 +44,7 @@ export function createRunSandbox({ sandbox }: Pick<FaultTestOptions, 'sandbox'>,
   return createSandbox({ ...defaultData, ...sandbox, ...(now && { now }) })
 }
 
-/** A fresh sandbox in simulated time, in which faults strike a job. */
+/** A fresh sandbox in simulated time, with a fault that meets the job. */
 export class JobSandbox {
   readonly clock: Clock
   /** The sandbox of the run. Its `fetch` counts the requests of the job's process. */
@@ -55,20 +55,20 @@ export class JobSandbox {
   readonly tokens: string[] = []
   /** Unhandled errors of the job. */
   readonly uncaught: unknown[] = []
-  /** Number of writes that had been applied when the first fault struck. */
+  /** Number of writes that had been applied when the fault was injected. */
   writesBefore: number | undefined
   /** The change that the customer or a colleague made. */
   change: FaultTestChange | undefined
   readonly lastLook: LastLook
   readonly #options: JobSandboxOptions
-  readonly #strikes: readonly Strike[]
-  readonly #removals: (() => void)[] = []
+  readonly #injected: InjectedFault | undefined
+  #removeFault: (() => void) | undefined
   readonly #service = new JobProcess([])
   #process = new JobProcess(this.uncaught)
 
-  constructor(options: JobSandboxOptions, strikes: readonly Strike[]) {
+  constructor(options: JobSandboxOptions, injected: InjectedFault | undefined) {
     this.#options = options
-    this.#strikes = strikes
+    this.#injected = injected
     this.clock = new Clock(options.start, options.seed)
     this.lastLook = new LastLook(() => this.clock.now)
     const real = createRunSandbox(options, () => this.clock.now)
@@ -80,17 +80,12 @@ export class JobSandbox {
     this.sandbox = { ...real, fetch, issueToken }
   }
 
-  /** Adds the faults of the run, after `setup` has sent its requests. */
+  /** Adds the fault of the run, after `setup` has sent its requests. */
   begin(): void {
-    let rules = 0
-    for (const { fault: name, at } of this.#strikes) {
-      const { fault, lasts, kills } = faults[name]
-      if (fault === undefined) continue
-      // A rule counts only requests that no earlier rule has answered.
-      const rule = { ...fault, after: at - 1 - rules, times: lasts ? Number.POSITIVE_INFINITY : 1 }
-      this.#removals.push(this.sandbox.faults.add(kills ? { ...rule, onDrop: () => this.#process.kill() } : rule))
-      rules += 1
-    }
+    const { fault, lasts, kills } = definitionOf(this.#injected)
+    if (this.#injected === undefined || fault === undefined) return
+    const rule = { ...fault, after: this.#injected.at - 1, times: lasts ? Number.POSITIVE_INFINITY : 1 }
+    this.#removeFault = this.sandbox.faults.add(kills ? { ...rule, onDrop: () => this.#process.kill() } : rule)
   }
 
   /** Calls the job, and advances the time until the job ends, is killed or is stopped. */
@@ -133,11 +128,11 @@ export class JobSandbox {
     return clock.activity.underWay().length > 0 ? why : undefined
   }
 
-  /** Gives late effects and pending work of the job time to end, like `pause`. Then ends the process and the faults. */
+  /** Gives late effects and pending work of the job time to end, like `pause`. Then ends the process and the fault. */
   async finish(longest: number): Promise<string | undefined> {
     const why = await this.pause(longest)
     this.#process.kill()
-    for (const remove of this.#removals) remove()
+    this.#removeFault?.()
     return why
   }
 
@@ -164,21 +159,21 @@ export class JobSandbox {
 
   #changeAfter(request: number, path: string): void {
     const { sandbox, clock } = this
-    const strike = changeDueAfter(request, this.#strikes)
-    const item = strike && changedItem(strike, path, this.#options.cleanRequests)
-    if (strike === undefined || item === undefined) return
-    this.change = changeItem(strike.fault, sandbox, item, clock.now)
+    const injected = this.#injected
+    if (!isChangeDue(request, injected)) return
+    const item = changedItem(injected, path, this.#options.cleanRequests)
+    if (item === undefined) return
+    this.change = changeItem(injected.fault, sandbox, item, clock.now)
     if (this.change?.message !== undefined) this.lastLook.wrote(item.id)
   }
 
-  /** Counts a request or an assignment, and revokes tokens or kills the process if a fault says so. */
+  /** Counts a request or an assignment, and revokes tokens or kills the process if the fault says so. */
   #count(kind: 'requests' | 'assignments'): void {
     this.counts[kind] += 1
-    for (const strike of this.#strikes) {
-      if (strike.at !== this.counts[kind] || `${placeOf(strike.fault)}s` !== kind) continue
-      this.writesBefore ??= this.sandbox.state.writes.length
-      if (strike.fault === 'revoked') this.sandbox.revokeAll()
-      if (kind === 'assignments') this.#process.kill()
-    }
+    const injected = this.#injected
+    if (injected?.at !== this.counts[kind] || `${placeOf(injected.fault)}s` !== kind) return
+    this.writesBefore = this.sandbox.state.writes.length
+    if (injected.fault === 'revoked') this.sandbox.revokeAll()
+    if (kind === 'assignments') this.#process.kill()
   }
 }

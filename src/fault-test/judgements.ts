@@ -1,4 +1,4 @@
-import { faults } from './faults.ts'
+import { definitionOf } from './faults.ts'
 import { describeError, print, type Run } from './run-job.ts'
 import type { Baseline } from './run-without-faults.ts'
 import type { NamedWrite } from './writes.ts'
@@ -43,13 +43,12 @@ export interface Judgement {
 /** Returns all problems of a run. */
 export function judge(baseline: Baseline, run: Run): Judgement[] {
   const isDone = run.outcome.end === 'done'
+  const { pause, change } = definitionOf(run.injected)
   return [
     ...judgeWrites(baseline, run, isDone),
     // The lists that the job reads can be different after a long pause, or after a change by a colleague or the
     // customer.
-    ...(isDone && !run.strikes.some(({ fault }) => faults[fault].pause ?? faults[fault].change)
-      ? judgeOutputs(baseline, run)
-      : []),
+    ...(isDone && pause === undefined && change === undefined ? judgeOutputs(baseline, run) : []),
     ...judgeUnseen(run),
     ...judgeEnd(run),
     ...judgeErrors(run),
@@ -118,19 +117,19 @@ interface Expectations {
   expectsAgain(write: NamedWrite): boolean
 }
 
-function expectationsOf({ strikes, writes }: Run): Expectations {
-  const names = strikes.map(({ fault }) => fault)
-  const isLate = names.some((name) => faults[name].pause !== undefined)
-  const isChanged = names.some((name) => faults[name].change !== undefined)
-  const isAnswered = names.includes('message-received') || names.includes('customer-writes')
+function expectationsOf({ injected, writes }: Run): Expectations {
+  const { pause, change, kills } = definitionOf(injected)
+  const isLate = pause !== undefined
+  const isChanged = change !== undefined
+  const isAnswered = injected?.fault === 'message-received' || injected?.fault === 'customer-writes'
   // A job that lives can look before each message, and leave it out.
-  const canSkip = names.some((name) => faults[name].change !== undefined && !faults[name].kills)
+  const canSkip = isChanged && !kills
   const parentOf = ({ place }: NamedWrite): string => place.slice(0, 2).join('/')
   // A job must finish an item that it has begun, even if the list that the job reads has the item no longer.
   const begun = new Set(writes.filter(({ creates }) => creates).map(parentOf))
   return {
     expectsLost(write) {
-      if (isLate || names.includes('item-removed') || (canSkip && write.place[2] === 'messages')) return true
+      if (isLate || injected?.fault === 'item-removed' || (canSkip && write.place[2] === 'messages')) return true
       return isChanged && !(write.creates && write.place.length > 1 && begun.has(parentOf(write)))
     },
     expectsExtra: isLate || isChanged,
@@ -179,7 +178,7 @@ function judgeUnseen({ what, unseen: [path], change }: Run): Judgement[] {
   return [{ name: 'unseen', subject: 'messages.create', text }]
 }
 
-function judgeEnd({ what, strikes, checksChange, outcome, hasMetFault, checkError, uncaught }: Run): Judgement[] {
+function judgeEnd({ what, injected, checksChange, outcome, hasMetFault, checkError, uncaught }: Run): Judgement[] {
   const judgements: Judgement[] = []
   const { end, error, attempts } = outcome
   const { name: errorName, text: words } = describeError(error)
@@ -192,7 +191,7 @@ function judgeEnd({ what, strikes, checksChange, outcome, hasMetFault, checkErro
     judgements.push({ name: 'stuck', subject: errorName, text })
   }
   // After a change by a colleague or the customer, the data can differ from the data that the job has read.
-  if (checkError !== undefined && (checksChange || !strikes.some(({ fault }) => faults[fault].change))) {
+  if (checkError !== undefined && (checksChange || !definitionOf(injected).change)) {
     const { text } = describeError(checkError.thrown)
     judgements.push({ name: 'check', subject: text.split('\n')[0] ?? '', text: `\`check\` failed: ${text}` })
   }

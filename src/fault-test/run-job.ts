@@ -3,7 +3,7 @@ import { InvalidArgumentError, SupportWorkspaceError } from '../errors/index.ts'
 import type { RecordedRequest } from '../sandbox/index.ts'
 import { untilAborted } from '../shared/abort.ts'
 import { kindOf } from '../shared/json.ts'
-import { type FaultTestChange, faults, idOf, type Place, type Strike } from './faults.ts'
+import { definitionOf, type FaultTestChange, type InjectedFault, idOf, type Place } from './faults.ts'
 import { JobSandbox, type JobSandboxOptions } from './job-sandbox.ts'
 import type { FaultTestEnd, FaultTestJob, FaultTestOptions, FaultTestOutcome } from './options.ts'
 import { type Effects, effectsOf, type NamedWrite } from './writes.ts'
@@ -21,13 +21,14 @@ export interface Plan extends Pick<FaultTestOptions, 'setup' | 'check' | 'done'>
 /** The result of a run. */
 export interface Run extends Effects {
   readonly what: Subject
-  readonly strikes: readonly Strike[]
+  /** Undefined in a run without faults. */
+  readonly injected: InjectedFault | undefined
   readonly outcome: FaultTestOutcome<unknown, unknown>
   /** The requests that the job sent. Requests of `setup` and `check` are left out. */
   readonly requests: readonly RecordedRequest[]
-  /** Number of places where a fault can strike, for each kind except requests. */
+  /** Number of places where a fault can be injected, for each kind except requests. */
   readonly counts: Readonly<Record<Exclude<Place, 'request'>, number>>
-  /** The writes that had been applied when the first fault struck. */
+  /** The writes that had been applied when the fault was injected. */
   readonly appliedBefore: readonly NamedWrite[]
   /** Whether the last call of the job met a fault. */
   readonly hasMetFault: boolean
@@ -58,15 +59,16 @@ const maxFailures = 10
 const pauseAfter = (failures: number): number => Math.min(10_000 * 2 ** failures, 600_000)
 
 /**
- * Runs a job in a fresh sandbox with faults. Calls the job again like a queue, until it is done or cannot be repeated.
+ * Runs a job in a fresh sandbox, with a fault or without. Calls the job again like a queue, until it is done or cannot be
+ * repeated.
  */
-export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Run> {
-  const jobSandbox = new JobSandbox(plan, strikes)
+export async function runJob(plan: Plan, injected: InjectedFault | undefined): Promise<Run> {
+  const jobSandbox = new JobSandbox(plan, injected)
   const { sandbox } = jobSandbox
   const ask = async <Answer>(name: 'setup' | 'done', given: () => Answer | PromiseLike<Answer>): Promise<Answer> => {
     const asking = Promise.resolve().then(given)
     const failing = asking.catch((cause: unknown) => {
-      const where = strikes.length === 0 ? 'a run without a fault' : `the run ${idOf(strikes)}`
+      const where = injected === undefined ? 'a run without a fault' : `the run ${idOf(injected)}`
       const hint = `Fix \`${name}\`, which must not throw in any run.`
       throw new SupportWorkspaceError(`\`${name}\` failed in ${where}: ${describeError(cause).text}.`, { hint, cause })
     })
@@ -78,8 +80,8 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
   const attempts: string[] = []
   const errors: unknown[] = []
   // A change by a colleague or the customer stays in the data, so each later call of the job meets the fault.
-  const isChanged = strikes.some(({ fault }) => faults[fault].change !== undefined)
-  const pauses = strikes.map(({ fault }) => faults[fault].pause ?? 0)
+  const isChanged = definitionOf(injected).change !== undefined
+  const { pause = 0 } = definitionOf(injected)
   let accessToken = sandbox.issueToken({ actor: 'self' })
   let [end, value, hasMetFault]: [FaultTestEnd?, unknown?, boolean?] = []
   while (end === undefined) {
@@ -90,7 +92,7 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
       sandbox.requests.slice(firstRequest).some(({ fault, status }) => fault !== undefined || status === 401)
     if (ending.kind === 'killed') {
       attempts.push('was killed')
-      await jobSandbox.pause(Math.max(pauseAfter(0), ...pauses))
+      await jobSandbox.pause(Math.max(pauseAfter(0), pause))
     } else if (ending.kind === 'stopped') {
       attempts.push(`was stopped after ${ending.why}`)
       end = 'never-ends'
@@ -132,7 +134,7 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
   )
   return {
     what: 'job',
-    strikes,
+    injected,
     outcome,
     requests,
     counts: { assignment: jobSandbox.counts.assignments, 'file write': 0, 'file cut': 0 },

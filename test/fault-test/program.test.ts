@@ -182,7 +182,12 @@ describe('rejects', () => {
     ['a folder that is not there', sends, { folder: '/no/such' }, '`folder` must be the path of a folder'],
     ['a folder that is a file', sends, { folder: 'package.json' }, '`folder` must be the path of a folder'],
     ['a working directory that is not there', sends, { cwd: '/no/such' }, '`cwd` must be the path of a folder'],
-    ['a request that is not sent', sends, { requests: [9] }, 'unavailable@9 never struck: the program made 1 request.'],
+    [
+      'a request that is not sent',
+      sends,
+      { requests: [9] },
+      'unavailable@9 was never injected: the program made 1 request.',
+    ],
   ])('%s', async (_, command, options, message) => {
     await expect(faultTestProgram(command, options)).rejects.toThrow(message)
   })

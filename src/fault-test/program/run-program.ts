@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 import type { RecordedRequest } from '../../sandbox/index.ts'
 import { throwIfAborted } from '../../shared/abort.ts'
 import { checkPlain } from '../../shared/check-options.ts'
-import { faults, placeOf, type Strike } from '../faults.ts'
+import { definitionOf, type InjectedFault, placeOf } from '../faults.ts'
 import type { FaultTestEnd } from '../options.ts'
 import type { Run } from '../run-job.ts'
 import { effectsOf } from '../writes.ts'
@@ -57,20 +57,20 @@ const file = import.meta.filename.endsWith('.ts') ? 'preload.ts' : 'fault-test-p
 const preload = pathToFileURL(join(dirname(import.meta.filename), file))
 
 /**
- * Runs a program with faults, in a fresh sandbox and a copy of its folder. Starts the program again like a supervisor.
+ * Runs a program with a fault or without, in a fresh sandbox and a copy of its folder. Starts the program again like a supervisor.
  */
-export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]): Promise<ProgramResult> {
+export async function runProgram(plan: ProgramPlan, injected: InjectedFault | undefined): Promise<ProgramResult> {
   const root = await mkdtemp(join(tmpdir(), 'fault-test-'))
   const [folder, shared, printed] = [join(root, 'folder'), join(root, 'shared'), join(root, 'printed')]
   await mkdir(folder)
   if (plan.folder !== undefined) await copyFolder(plan.folder, folder)
-  const numbers = prepareNumbers(shared, plan, strikes)
+  const numbers = prepareNumbers(shared, plan, injected)
   const watched: Watched = { numbers, plan, group: undefined, isKilled: false }
   const kill = async (): Promise<void> => {
     watched.isKilled = true
     await watched.group?.kill()
   }
-  const server = new SandboxHttpServer({ ...plan, options: plan, strikes, numbers, kill })
+  const server = new SandboxHttpServer({ ...plan, options: plan, injected, numbers, kill })
   const { sandbox } = server
   const output = openSync(printed, 'a')
   try {
@@ -79,8 +79,8 @@ export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]):
     const told = () => ({ url, token: tokens.at(-1) ?? '', folder })
     await plan.setup?.(sandbox, told())
     const before = { requests: sandbox.requests.length, writes: sandbox.state.writes.length }
-    const isChanged = strikes.some(({ fault }) => faults[fault].change !== undefined)
-    const pauses = strikes.map(({ fault }) => faults[fault].pause ?? 0)
+    const isChanged = definitionOf(injected).change !== undefined
+    const { pause = 0 } = definitionOf(injected)
     const attempts: string[] = []
     let [end, hasMetFault]: [FaultTestEnd?, boolean?] = []
     while (end === undefined) {
@@ -92,15 +92,15 @@ export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]):
       const since = sandbox.requests.slice(firstRequest)
       hasMetFault = isChanged || since.some(({ fault, status }) => fault !== undefined || status === 401)
       const remedy = { ...defaultExits, ...plan.exits }[String(exit)]
-      const isStruck =
-        watched.isKilled || (exit === 'SIGKILL' && strikes.some(({ fault }) => placeOf(fault) !== 'request'))
+      const wasKilled =
+        watched.isKilled || (exit === 'SIGKILL' && injected !== undefined && placeOf(injected.fault) !== 'request')
       if (why !== undefined) attempts.push(`was stopped after ${why}`)
-      else if (isStruck) attempts.push('was killed')
+      else if (wasKilled) attempts.push('was killed')
       else attempts.push(`ended with ${typeof exit === 'number' ? `code ${exit}` : exit} (${remedy ?? 'a crash'})`)
       if (why !== undefined) end = 'never-ends'
-      else if (!isStruck && (remedy === 'done' || remedy === 'verify' || remedy === 'fix')) end = remedy
+      else if (!wasKilled && (remedy === 'done' || remedy === 'verify' || remedy === 'fix')) end = remedy
       else if (attempts.length === maxStarts) end = 'gave-up'
-      else if (!plan.isReal) numbers.passTo(numbers.now + Math.max(pauseBetween, ...(isStruck ? pauses : [])))
+      else if (!plan.isReal) numbers.passTo(numbers.now + Math.max(pauseBetween, wasKilled ? pause : 0))
       if (remedy === 'reconnect') tokens.push(sandbox.issueToken({ actor: 'self' }))
     }
     numbers.passTo(numbers.now + afterwards)
@@ -119,7 +119,7 @@ export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]):
     return {
       ...effects,
       what: 'program',
-      strikes,
+      injected,
       requests,
       outcome: { end, value: undefined, error, state: {}, context: undefined, attempts },
       counts: { assignment: 0, 'file write': numbers.get('writes'), 'file cut': numbers.get('cuts') },
@@ -185,14 +185,18 @@ async function watch(group: ProcessGroup, watched: Watched, server: SandboxHttpS
   return { exit: exit ?? 'SIGKILL', why }
 }
 
-function prepareNumbers(path: string, { start, seed }: ProgramPlan, strikes: readonly Strike[]): SharedNumbers {
+function prepareNumbers(
+  path: string,
+  { start, seed }: ProgramPlan,
+  injected: InjectedFault | undefined,
+): SharedNumbers {
   const numbers = SharedNumbers.create(path)
   numbers.passTo(start)
   numbers.set('seed', seed)
-  for (const { fault, at } of strikes) {
-    if (placeOf(fault) === 'file write') numbers.set('killedWrite', at)
-    if (placeOf(fault) === 'file cut') numbers.set('killedCut', at)
-  }
+  if (injected === undefined) return numbers
+  const { fault, at } = injected
+  if (placeOf(fault) === 'file write') numbers.set('killedWrite', at)
+  if (placeOf(fault) === 'file cut') numbers.set('killedCut', at)
   return numbers
 }
 

@@ -15,8 +15,8 @@ import {
   mustBe,
   readOptions,
 } from '../../shared/check-options.ts'
-import { checkSelection, checkStruck, selectionChecks, singlesOf } from '../fault-selection.ts'
-import type { FaultName, Strike } from '../faults.ts'
+import { checkInjected, checkSelection, selectFaults, selectionChecks } from '../fault-selection.ts'
+import type { FaultName, InjectedFault } from '../faults.ts'
 import { judge } from '../judgements.ts'
 import { createReport, type FaultTestReport } from '../report.ts'
 import type { Run } from '../run-job.ts'
@@ -112,7 +112,7 @@ export async function testProgram(givenCommand: readonly string[], given: Progra
     }
     let isReal = false
     const runOnce = async (delay: number): Promise<ProgramResult> => {
-      const run = await runProgram({ ...plan, start: data.end + delay, seed: delay > 0 ? 2 : 1 }, [])
+      const run = await runProgram({ ...plan, start: data.end + delay, seed: delay > 0 ? 2 : 1 }, undefined)
       isReal ||= run.processes === 0
       return run
     }
@@ -134,23 +134,22 @@ export async function testProgram(givenCommand: readonly string[], given: Progra
     const faultyPlan = { ...plan, isReal, cleanRequests: requests, maxRequests }
     checkSelection(options, clean)
     const faults = options.faults ?? (options.quick ? quickFaults : undefined)
-    const canDiffer = ({ fault, at }: Strike): boolean =>
+    const canDiffer = ({ fault, at }: InjectedFault): boolean =>
       fault !== 'refused' && !(sameForReads.includes(fault) && requests[at - 1]?.method === 'GET')
-    const chosen = singlesOf(clean, { ...options, faults }).filter(canDiffer)
-    const all = only ?? chosen.map((strike) => [strike])
+    const selected = only ?? selectFaults(clean, { ...options, faults }).filter(canDiffer)
     const runs: Run[] = []
     let [next, count] = [0, 0]
     const work = async (): Promise<void> => {
-      for (let index = next++; index < all.length; index = next++) {
+      for (let index = next++; index < selected.length; index = next++) {
         throwIfAborted(options.signal)
-        runs[index] = await runProgram(faultyPlan, all[index] ?? [])
+        runs[index] = await runProgram(faultyPlan, selected[index])
         count += 1
-        showProgress(`Fault test: ${count} of ${all.length}`)
+        showProgress(`Fault test: ${count} of ${selected.length}`)
       }
     }
     await Promise.all(Array.from({ length: options.parallel ?? availableParallelism() }, work))
     const judged = runs.map((run) => ({ run, judgements: judge({ ...baseline, run: clean }, run) }))
-    if (only !== undefined) for (const { run, judgements } of judged) if (judgements.length === 0) checkStruck(run)
+    if (only !== undefined) for (const { run, judgements } of judged) if (judgements.length === 0) checkInjected(run)
     const seconds = Math.round((performance.now() - started) / 1_000)
     const notes = isReal ? [`The program waited in real time, ${seconds} s in all: only Node can simulate it.`] : []
     return createReport({ what: 'program', clean, runs: judged, seed: 1, notes })
