@@ -2,6 +2,7 @@ import type { Hono } from 'hono'
 import type { AsyncDisposal, PlatformFetch } from '../shared/web-types.ts'
 import type { AppEnv } from './app-env.ts'
 import { createConsole } from './console/console.ts'
+import type { OrganizationData } from './data/organization-data.ts'
 import type {
   Contact,
   Conversation,
@@ -11,7 +12,6 @@ import type {
   Organization,
   OrganizationSettings,
 } from './data/shapes.ts'
-import type { Workspace } from './data/workspace.ts'
 import { checkFault, type Fault, type Faults } from './faults/fault.ts'
 import { Delays, FaultList } from './faults/inject-faults.ts'
 import { type RecordedRequest, RequestLog } from './request-log.ts'
@@ -237,26 +237,26 @@ function sandboxOf(hono: Hono<AppEnv>, { service, faults, log, delays }: AppPart
 }
 
 function createState(service: Service): SandboxState {
-  const state = organizationState(service.firstWorkspace)
+  const state = organizationState(service.firstOrganization)
   return Object.defineProperties(state, {
-    organizations: getter(() => [...service.workspaces.values()].map(({ organization }) => organization)),
+    organizations: getter(() => [...service.organizations.values()].map(({ organization }) => organization)),
     writes: getter(() => service.writes),
     tokens: getter(() => service.grants.issuedTokens().length),
-    of: { value: (id: string) => organizationState(service.workspace(id)) },
+    of: { value: (id: string) => organizationState(service.dataOf(id)) },
   }) as SandboxState
 }
 
-function organizationState(workspace: Workspace): OrganizationState {
+function organizationState(data: OrganizationData): OrganizationState {
   return Object.defineProperties({} as OrganizationState, {
-    organization: getter(() => workspace.organization),
-    settings: getter(() => workspace.settings),
-    conversations: getter(() => workspace.conversations.all()),
-    contacts: getter(() => workspace.contacts.all()),
-    members: getter(() => workspace.members.all()),
-    tasks: getter(() => workspace.tasks.all()),
-    segments: getter(() => workspace.segments.all()),
-    messages: { value: (conversationId: string) => structuredClone(workspace.messages(conversationId).all()) },
-    notes: { value: (conversationId: string) => structuredClone(workspace.notes(conversationId).all()) },
+    organization: getter(() => data.organization),
+    settings: getter(() => data.settings),
+    conversations: getter(() => data.conversations.all()),
+    contacts: getter(() => data.contacts.all()),
+    members: getter(() => data.members.all()),
+    tasks: getter(() => data.tasks.all()),
+    segments: getter(() => data.segments.all()),
+    messages: { value: (conversationId: string) => structuredClone(data.messages(conversationId).all()) },
+    notes: { value: (conversationId: string) => structuredClone(data.notes(conversationId).all()) },
   })
 }
 

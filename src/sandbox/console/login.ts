@@ -141,13 +141,13 @@ export function createLogins({ service, addresses, fetch }: ConsoleContext) {
   }
 
   function grantedPage(token: string, grant: Grant, requested: readonly string[], me: ServiceResponse): Markup {
-    const workspace = service.workspace(grant.organizationId)
-    const { organization } = workspace
-    const email = workspace.members.get(grant.memberId ?? '')?.user.email
+    const data = service.dataOf(grant.organizationId)
+    const { organization } = data
+    const email = data.members.get(grant.memberId ?? '')?.user.email
     const withheld = requested.filter((scope) => !grant.scopes.some((granted) => granted === scope))
     const facts = factList({
       Actor: html`<code>${grant.actor}</code>`,
-      'Acts as': html`${personOf(grant, workspace)}${email !== undefined && `, ${email}`}`,
+      'Acts as': html`${personOf(grant, data)}${email !== undefined && `, ${email}`}`,
       Organization: html`<bdi>${organization.display_name}</bdi>, ${organization.domain}`,
       'Granted scopes': tags(grant.scopes),
       'Not granted':

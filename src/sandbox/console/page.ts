@@ -54,7 +54,7 @@ function tokensSection({ service, url }: View): Markup {
   const rows = actors.map((actor) => {
     const token = service.readyToken(actor)
     const grant = service.grants.token(token)
-    const about = html`<code>actor=${actor}</code> <span class="soft">${personOf(grant, service.firstWorkspace)}</span>`
+    const about = html`<code>actor=${actor}</code> <span class="soft">${personOf(grant, service.firstOrganization)}</span>`
     if (grant === undefined) {
       const button = html`<button class="small" aria-label="Issue the ${actor} token again">Issue again</button>`
       return html`<li class="revoked"><p class="bar"><code>actor=${actor}</code> <span class="tag bad">revoked</span></p>
@@ -84,7 +84,7 @@ ${items.length === 0 && html`<p class="soft">No app is connected.</p>`}
 <table>
 <thead><tr><th>Acts as</th><th>Scopes</th><th>Since (UTC)</th><th><span class="hidden">Action</span></th></tr></thead>
 ${[...Map.groupBy(page.items, ({ grant }) => grant.organizationId)].map(([id, tokens]) => {
-  const { display_name: name } = view.service.workspace(id).organization
+  const { display_name: name } = view.service.dataOf(id).organization
   return connectionRows(view, html`<bdi>${name}</bdi>`, tokens)
 })}
 ${own.length > 0 && connectionRows(view, html`Used by this console`, own)}
@@ -99,14 +99,14 @@ function connectionRows(view: View, heading: Markup, tokens: readonly IssuedToke
 }
 
 function connectionRow({ service }: View, { id, grant, fromLogin, issuedAt }: IssuedToken): Markup {
-  const workspace = service.workspace(grant.organizationId)
+  const data = service.dataOf(grant.organizationId)
   const { length } = grant.scopes
   const scopes = length > 2 ? html`<details id="${id}-scopes"><summary>${length} scopes</summary>` : ''
-  const member = workspace.members.get(grant.memberId ?? '')
-  const label = `Revoke ${member?.user.name ?? 'the app'} in ${workspace.organization.display_name}`
+  const member = data.members.get(grant.memberId ?? '')
+  const label = `Revoke ${member?.user.name ?? 'the app'} in ${data.organization.display_name}`
   const button = html`<button class="small danger" aria-label="${label}">Revoke</button>`
   return html`<tr id="${id}">
-<td><code>${grant.actor}</code> <span class="soft">${personOf(grant, workspace)}</span></td>
+<td><code>${grant.actor}</code> <span class="soft">${personOf(grant, data)}</span></td>
 <td>${scopes}<code>${grant.scopes.join(' ')}</code>${length > 2 && html`</details>`}</td>
 <td class="time">${timeOf(issuedAt)} <span class="soft">${fromLogin ? 'by a login' : 'by the sandbox'}</span></td>
 <td>${actionButton('connections/revoke', { id }, button, 'Revoked')}</td>

@@ -60,7 +60,7 @@ function shownRequests({ log, url, service }: View) {
     id < before &&
     request.path !== '/favicon.ico' &&
     request.path.includes(path) &&
-    (organization === '' || contains(service.workspaces.get(own)?.organization ?? nobody, organization)) &&
+    (organization === '' || contains(service.organizations.get(own)?.organization ?? nobody, organization)) &&
     (!errors || (request.status ?? (duration === undefined ? 0 : 500)) >= 400)
   const earlier = log.entries.filter(isShown)
   const entries = earlier.slice(-pageSize).reverse()
@@ -81,7 +81,7 @@ function requestRow(view: View, entry: LogEntry, above?: LogEntry): Markup {
   const id = `request-${entry.id}`
   const isOpen = view.url.searchParams.get('request') === id
   const kind = status === undefined || status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good'
-  const organization = view.service.workspaces.get(entry.organization ?? '')?.organization.display_name
+  const organization = view.service.organizations.get(entry.organization ?? '')?.organization.display_name
   const isSame = above !== undefined && above.organization === entry.organization
   return html`<tr id="${id}">
 <td class="time">${timeOf(at)}</td>

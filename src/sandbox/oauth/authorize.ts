@@ -31,7 +31,7 @@ export const authorize: Operation = {
     return respondInBrowser(302, describe, () => {
       const request = readAuthorizationRequest(app, query)
       if (auto === 'allow' || auto === 'deny') {
-        const organizationId = parameter(query, 'organization') ?? service.firstWorkspace.organization.id
+        const organizationId = parameter(query, 'organization') ?? service.firstOrganization.organization.id
         return decide(service, request, { allow: auto === 'allow', organizationId, role: parameter(query, 'role') })
       }
       const organizations = eligibleOrganizations(service)
@@ -104,9 +104,9 @@ function decide(service: Service, request: AuthorizationRequest, decision: Decis
     redirectLocation(request, { error: 'access_denied', error_description: description })
   if (!decision.allow) return deny('The person denied access.')
 
-  const workspace = service.workspaces.get(decision.organizationId ?? '')
-  if (workspace === undefined) throw fail('invalid_request', 'target_organization_id is not an eligible organization.')
-  const person = workspace.memberWithRole(decision.role ?? 'admin')
+  const data = service.organizations.get(decision.organizationId ?? '')
+  if (data === undefined) throw fail('invalid_request', 'target_organization_id is not an eligible organization.')
+  const person = data.memberWithRole(decision.role ?? 'admin')
   if (person === undefined) throw fail('invalid_request', 'The organization has no member with this role.')
   // An organization admin authorizes an app (docs/service.md#login); others can only let it act as themselves.
   if (request.actor === 'app' && person.role !== 'admin') {
@@ -119,7 +119,7 @@ function decide(service: Service, request: AuthorizationRequest, decision: Decis
     grant: {
       actor: request.actor,
       scopes,
-      organizationId: workspace.organization.id,
+      organizationId: data.organization.id,
       memberId: request.actor === 'self' ? person.id : undefined,
     },
     redirectUri: request.redirectUri,
@@ -178,7 +178,7 @@ function consentMetadata(
 }
 
 function eligibleOrganizations(service: Service): ConsentPageContent['organizations'] {
-  return [...service.workspaces.values()].map(({ organization: { id, display_name, domain } }) => {
+  return [...service.organizations.values()].map(({ organization: { id, display_name, domain } }) => {
     return { id, name: display_name, domain }
   })
 }
@@ -186,6 +186,6 @@ function eligibleOrganizations(service: Service): ConsentPageContent['organizati
 /** Returns the roles that every organization has an active member for, most powerful first. */
 function availableRoles(service: Service): Role[] {
   const roles: Role[] = ['admin', 'moderator', 'agent']
-  const workspaces = [...service.workspaces.values()]
-  return roles.filter((role) => workspaces.every((workspace) => workspace.memberWithRole(role) !== undefined))
+  const organizations = [...service.organizations.values()]
+  return roles.filter((role) => organizations.every((data) => data.memberWithRole(role) !== undefined))
 }

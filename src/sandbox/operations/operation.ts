@@ -6,9 +6,9 @@ import * as z from 'zod/mini'
 import type { AppEnv, Method, Operation, Route } from '../app-env.ts'
 import type { Collection } from '../data/collection.ts'
 import type { Grant } from '../data/grants.ts'
+import type { OrganizationData } from '../data/organization-data.ts'
 import { limitScopesToRole, type Scope } from '../data/scope-catalog.ts'
 import type { Member, User } from '../data/shapes.ts'
-import type { Workspace } from '../data/workspace.ts'
 import {
   actorSelfRequired,
   badRequest,
@@ -29,7 +29,7 @@ import { ignoredNames } from './ignored-names.ts'
 /** An authorized request: the app or person that the token acts as, and the parameters of the path. */
 export interface Caller {
   readonly service: Service
-  readonly workspace: Workspace
+  readonly data: OrganizationData
   readonly grant: Grant
   readonly scopes: readonly Scope[]
   /** The person that the token acts as; `undefined` for an app's token. */
@@ -80,13 +80,15 @@ export function operation<Found = undefined, Body = undefined>(
     const found = find?.(caller) as Found
     const body = (schema && readJson(c.get('body'), schema)) as Body
     if (list !== undefined) return Response.json(readList(list({ ...caller, found }), request, service.settings))
-    const data = handle({ ...caller, found, body })
+    const result = handle({ ...caller, found, body })
     if (method !== 'GET') {
-      const id = (data as Partial<Item> | undefined)?.id
+      const id = (result as Partial<Item> | undefined)?.id
       service.addWrite({ operation: request.operation ?? '', path: request.path, id, at: service.settings.now() })
     }
     const status = statuses[method]
-    return method === 'DELETE' ? new Response(null, { status }) : Response.json(unwrapped ? data : { data }, { status })
+    return method === 'DELETE'
+      ? new Response(null, { status })
+      : Response.json(unwrapped ? result : { data: result }, { status })
   }
   const guesses = { path: guess === true, body: Object.keys(fields).filter((name) => isGuessed(fields[name])) }
   return { route: `${method} /api/oauth/v1${path}`, scope, guesses, handler }
@@ -131,10 +133,10 @@ function single(query: RecordedRequest['query'], name: string): string | undefin
 /** Returns a function that finds the item that `:id` in the path names. Throws a 404 if there is none. */
 export function finder<Found extends Item>(
   what: string,
-  listOf: (workspace: Workspace) => Collection<Found>,
+  listOf: (data: OrganizationData) => Collection<Found>,
 ): (caller: Caller) => Found {
-  return ({ workspace, parameters }) => {
-    const found = listOf(workspace).get(parameters.id ?? '')
+  return ({ data, parameters }) => {
+    const found = listOf(data).get(parameters.id ?? '')
     if (found === undefined) throw notFound(what)
     return found
   }
@@ -164,13 +166,13 @@ function authenticate(service: Service, c: Context<AppEnv>): Caller {
   if (bearerToken(c.req.raw.headers) === undefined)
     throw invalidToken('Send the header `Authorization: Bearer <token>`.')
   const grant = c.get('grant')
-  const workspace = grant && service.workspaces.get(grant.organizationId)
-  if (grant === undefined || workspace === undefined) throw invalidToken('The token is unknown or revoked.')
-  const caller = { service, workspace, grant, parameters: c.req.param() }
+  const data = grant && service.organizations.get(grant.organizationId)
+  if (grant === undefined || data === undefined) throw invalidToken('The token is unknown or revoked.')
+  const caller = { service, data, grant, parameters: c.req.param() }
   if (grant.memberId === undefined) return { ...caller, person: undefined, scopes: grant.scopes }
 
   // The documents do not say whether the tokens of a former member stay valid. The sandbox rejects them.
-  const person = workspace.members.get(grant.memberId)
+  const person = data.members.get(grant.memberId)
   if (person === undefined || person.archived)
     throw invalidToken('The person that the token acts as has left the organization.')
   // Limited at each request, not only at consent, because the role might have changed (docs/service.md#actors).
@@ -183,12 +185,12 @@ function assign({ found, body }: { found: unknown; body: unknown }): unknown {
 
 type Requirements = Pick<OperationDefinition<unknown, unknown>, 'scope' | 'actor' | 'role'>
 
-function checkAccess({ grant, scopes, person, workspace }: Caller, { scope, actor, role }: Requirements): void {
+function checkAccess({ grant, scopes, person, data }: Caller, { scope, actor, role }: Requirements): void {
   if (scope !== undefined && !scopes.includes(scope)) {
     throw new HttpError(403, 'insufficient_scope', `The token is missing the scope \`${scope}\`.`)
   }
   if (actor === 'self' && grant.actor !== 'self') throw actorSelfRequired()
-  const isAllowed = role === 'owner' ? person?.id === workspace.owner?.id : person?.role === 'admin'
+  const isAllowed = role === 'owner' ? person?.id === data.owner?.id : person?.role === 'admin'
   if (role !== undefined && !isAllowed) throw forbidden(`Only the organization's ${role} can do this.`)
 }
 

@@ -85,11 +85,11 @@ function corsHeaders(setting: SandboxSettings['cors']): MiddlewareHandler<AppEnv
 }
 
 /** Responds with 429 to requests above the limit. CORS preflights are not counted. */
-function limitRate({ settings, workspaces }: Service): MiddlewareHandler<AppEnv> {
+function limitRate({ settings, organizations }: Service): MiddlewareHandler<AppEnv> {
   const { rateLimit, now } = settings
   const limitOf = typeof rateLimit === 'function' ? rateLimit : undefined
   const shared = typeof rateLimit === 'string' ? tokenBucket(rateLimit) : undefined
-  const buckets = new Map(limitOf && [...workspaces.keys()].map((id) => [id, bucketFor(id, limitOf(id))]))
+  const buckets = new Map(limitOf && [...organizations.keys()].map((id) => [id, bucketFor(id, limitOf(id))]))
   return (c, next) => {
     const take = shared ?? buckets.get(c.get('grant')?.organizationId ?? '')
     const wait = c.req.method === 'OPTIONS' ? 0 : (take?.(now()) ?? 0)
