@@ -18,7 +18,7 @@ import type { ConsoleContext } from './view.ts'
 
 /** Returns the console, which has `/`, `/_sandbox` and every path below it. */
 export function createConsole(context: ConsoleContext): Hono {
-  const { service, faults, log, addresses } = context
+  const { sandbox, faults, log, addresses } = context
   const logins = createLogins(context)
   /** Resolves with the next change of what the console shows. */
   let change = Promise.withResolvers<void>()
@@ -82,8 +82,8 @@ export function createConsole(context: ConsoleContext): Hono {
       return c.redirect(typeof result === 'string' ? result : viewAfter(c, result ?? {}), 303)
     })
   }
-  form('connections/revoke', (fields) => void service.grants.revokeById(fields.get('id') ?? ''))
-  form('tokens', (fields) => void service.renewReadyToken(fields.get('actor') === 'app' ? 'app' : 'self'))
+  form('connections/revoke', (fields) => void sandbox.grants.revokeById(fields.get('id') ?? ''))
+  form('tokens', (fields) => void sandbox.renewReadyToken(fields.get('actor') === 'app' ? 'app' : 'self'))
   form('requests/clear', () => void log.clear())
   form('messages', (fields) => {
     const text = fields.get('text') ?? ''
@@ -91,8 +91,8 @@ export function createConsole(context: ConsoleContext): Hono {
     const member = fields.get('member')
     if (text === '') return { row }
     const bodyHtml = `${html`<p>${text}</p>`}`
-    if (fields.get('as') === 'colleague') service.answer(row, bodyHtml, member ? { member } : {})
-    else service.receiveMessage(row, bodyHtml)
+    if (fields.get('as') === 'colleague') sandbox.answer(row, bodyHtml, member ? { member } : {})
+    else sandbox.receiveMessage(row, bodyHtml)
     return { row }
   })
   form('faults', (fields) => {

@@ -7,8 +7,8 @@ import { contains, link, openLink, paginate, section, timeOf, type View, viewFor
 
 /** Returns the data of the selected organization. A conversation opens with its messages and notes. */
 export function dataSection(view: View): Markup {
-  const { service, url } = view
-  const data = service.organizations.get(url.searchParams.get('organization') ?? '') ?? service.firstOrganization
+  const { sandbox, url } = view
+  const data = sandbox.organizations.get(url.searchParams.get('organization') ?? '') ?? sandbox.firstOrganization
   const lists = listsOf(view, data)
   const selected = lists.find(({ name }) => name === url.searchParams.get('list')) ?? lists[0]
   return section(
@@ -28,7 +28,7 @@ const manyOrganizations = 50
 
 /** Returns a tab for each organization: for the selected one, and those that are found, if there are many. */
 function organizations(view: View, data: OrganizationData): Markup {
-  const all = [...view.service.organizations.values()].map(({ organization }) => organization)
+  const all = [...view.sandbox.organizations.values()].map(({ organization }) => organization)
   const find = view.url.searchParams.get('find') ?? ''
   const found = all.filter((each) => each === data.organization || contains(each, find))
   const tabs = found.slice(0, manyOrganizations).map(({ id, display_name: name }) => {

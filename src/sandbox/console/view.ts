@@ -5,11 +5,11 @@ import type { OrganizationData } from '../data/organization-data.ts'
 import type { FaultList } from '../faults/inject-faults.ts'
 import { htmlPage, type Markup } from '../html-page.ts'
 import type { RequestLog } from '../request-log.ts'
-import type { Service } from '../service.ts'
+import type { SandboxData } from '../sandbox-data.ts'
 
 /** The parts of the sandbox that the console shows and changes. */
 export interface ConsoleContext {
-  readonly service: Service
+  readonly sandbox: SandboxData
   readonly faults: FaultList
   readonly log: RequestLog
   /** Sends a request to the service in process, as an app would. */

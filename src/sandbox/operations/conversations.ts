@@ -19,8 +19,8 @@ export const conversationOperations = {
     actor: 'self',
     body: z.object({ customer_email: requiredEmail, initial_message: requiredText }),
     handle(call) {
-      const { data, service, body } = call
-      const at = service.seconds()
+      const { data, sandbox, body } = call
+      const at = sandbox.seconds()
       const contact =
         findByEmail(data.contacts, body.customer_email) ?? data.addContact(body.customer_email, null, 'api', at)
       const conversation = data.newConversation(contact.user, body.initial_message, at)
@@ -50,14 +50,14 @@ export const conversationOperations = {
     find: findConversation,
     body: z.object({ user_id: requiredText }),
     handle(call) {
-      const { data, service, found, body } = call
+      const { data, sandbox, found, body } = call
       // The documents do not say whether `user_id` is a user id or a membership id (docs/service.md#conversations).
       const member = data.members.find(({ archived, id, user }) => {
         return !archived && (id === body.user_id || user.id === body.user_id)
       })
       if (member === undefined)
         throw validationFailed('`user_id` must be the id of a team member of this organization.')
-      return data.assign(found, member, service.seconds(), authorOf(call).id)
+      return data.assign(found, member, sandbox.seconds(), authorOf(call).id)
     },
   }),
   unassignConversation: operation({
@@ -135,6 +135,6 @@ function findOwnMessage(caller: Caller): { conversation: Conversation; message: 
 }
 
 function newMessage(call: Caller & { found: Conversation; body: { body_html: string } }): Message {
-  const { data, service, found, body } = call
-  return data.newMessage(found.id, authorOf(call), body.body_html, 'api', service.seconds())
+  const { data, sandbox, found, body } = call
+  return data.newMessage(found.id, authorOf(call), body.body_html, 'api', sandbox.seconds())
 }

@@ -21,14 +21,14 @@ import {
   validationFailed,
 } from '../http.ts'
 import type { RecordedRequest } from '../request-log.ts'
+import type { SandboxData } from '../sandbox-data.ts'
 import type { SandboxSettings } from '../sandbox-options.ts'
 import { expectationOf, isGuessed, isOpen, mustBe, shapeOf } from '../schema.ts'
-import type { Service } from '../service.ts'
 import { ignoredNames } from './ignored-names.ts'
 
 /** An authorized request: the app or person that the token acts as, and the parameters of the path. */
 export interface Caller {
-  readonly service: Service
+  readonly sandbox: SandboxData
   readonly data: OrganizationData
   readonly grant: Grant
   readonly scopes: readonly Scope[]
@@ -71,19 +71,19 @@ export function operation<Found = undefined, Body = undefined>(
   const { scope, guess, find, body: schema, list, handle = assign, unwrapped } = definition
   const [method, path] = definition.route.split(' ') as [Method, string]
   const fields = schema === undefined ? {} : shapeOf(schema)
-  const handler: Operation['handler'] = (service) => (c) => {
+  const handler: Operation['handler'] = (sandbox) => (c) => {
     const { request } = c.get('entry')
-    const isPaged = list !== undefined && !isComplete(request, service.settings)
+    const isPaged = list !== undefined && !isComplete(request, sandbox.settings)
     request.ignored = ignoredNames(request, isPaged ? pageParameters : [], isOpen(schema) ? undefined : fields)
-    const caller = authenticate(service, c)
+    const caller = authenticate(sandbox, c)
     checkAccess(caller, definition)
     const found = find?.(caller) as Found
     const body = (schema && readJson(c.get('body'), schema)) as Body
-    if (list !== undefined) return Response.json(readList(list({ ...caller, found }), request, service.settings))
+    if (list !== undefined) return Response.json(readList(list({ ...caller, found }), request, sandbox.settings))
     const result = handle({ ...caller, found, body })
     if (method !== 'GET') {
       const id = (result as Partial<Item> | undefined)?.id
-      service.addWrite({ operation: request.operation ?? '', path: request.path, id, at: service.settings.now() })
+      sandbox.addWrite({ operation: request.operation ?? '', path: request.path, id, at: sandbox.settings.now() })
     }
     const status = statuses[method]
     return method === 'DELETE'
@@ -162,13 +162,13 @@ function readJson<Body>(body: RequestBody, schema: z.ZodMiniType<Body>): Body {
 }
 
 /** Throws a 401 unless the token is valid (RFC 6750, 3.1). */
-function authenticate(service: Service, c: Context<AppEnv>): Caller {
+function authenticate(sandbox: SandboxData, c: Context<AppEnv>): Caller {
   if (bearerToken(c.req.raw.headers) === undefined)
     throw invalidToken('Send the header `Authorization: Bearer <token>`.')
   const grant = c.get('grant')
-  const data = grant && service.organizations.get(grant.organizationId)
+  const data = grant && sandbox.organizations.get(grant.organizationId)
   if (grant === undefined || data === undefined) throw invalidToken('The token is unknown or revoked.')
-  const caller = { service, data, grant, parameters: c.req.param() }
+  const caller = { sandbox, data, grant, parameters: c.req.param() }
   if (grant.memberId === undefined) return { ...caller, person: undefined, scopes: grant.scopes }
 
   // The documents do not say whether the tokens of a former member stay valid. The sandbox rejects them.

@@ -18,8 +18,8 @@ export const organizationOperations = {
     route: 'GET /me',
     // The only resource that is not wrapped in `data` (docs/service.md#identity).
     unwrapped: true,
-    handle: ({ service, data, grant, scopes, person }) => {
-      const { clientId, name } = service.settings.app
+    handle: ({ sandbox, data, grant, scopes, person }) => {
+      const { clientId, name } = sandbox.settings.app
       return {
         application: { id: `application_${clientId}`, name, client_id: clientId },
         organization: data.organization,
@@ -65,9 +65,9 @@ export const organizationOperations = {
     scope: 'contacts:write',
     actor: 'self',
     body: z.object({ email: requiredEmail, name: guessed(requiredText) }),
-    handle({ data, service, body: { email, name = null } }) {
+    handle({ data, sandbox, body: { email, name = null } }) {
       if (findByEmail(data.contacts, email) !== undefined) throw alreadyExists('contact')
-      return data.addContact(email, name, 'api', service.seconds())
+      return data.addContact(email, name, 'api', sandbox.seconds())
     },
   }),
   getContact: operation({ route: 'GET /contacts/:id', guess: true, scope: 'contacts:read', find: findContact }),
@@ -76,7 +76,7 @@ export const organizationOperations = {
     scope: 'contacts:write',
     find: findContact,
     body: z.object({ blocked: guessed(flag) }),
-    handle: ({ service, found, body }) => Object.assign(found, body, { updated_at: service.seconds() }),
+    handle: ({ sandbox, found, body }) => Object.assign(found, body, { updated_at: sandbox.seconds() }),
   }),
   listUsers: operation({ route: 'GET /users', scope: 'users:read', list: ({ data }) => data.members }),
   createUser: operation({

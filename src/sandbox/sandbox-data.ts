@@ -86,8 +86,8 @@ export interface AnswerOptions {
 
 const answerShape = { member: z.optional(text) } satisfies Record<keyof AnswerOptions, z.ZodMiniType>
 
-/** Everything that the service stores: its organizations, codes, tokens and the log of writes. */
-export class Service {
+/** Everything that the sandbox stores: its organizations, codes, tokens and the log of writes. */
+export class SandboxData {
   readonly settings: SandboxSettings
   readonly organizations: ReadonlyMap<string, OrganizationData>
   readonly firstOrganization: OrganizationData
