@@ -19,6 +19,7 @@ import {
   trace,
 } from '../core/index.ts'
 import { UnexpectedResponseError } from '../errors/index.ts'
+import type { RateLimiter } from '../rate-limiter/index.ts'
 import type { Actor } from '../shared/actor.ts'
 import type { Me } from './models/me.ts'
 import { Contacts } from './resources/contacts.ts'
@@ -208,6 +209,25 @@ function equip(workspace: SupportWorkspace, core: Core, identity: Me | undefined
     tasks: new Tasks(core),
     segments: new Segments(core),
   })
+}
+
+/**
+ * Returns a copy of a client with any other options, also those that `withOptions` cannot change.
+ *
+ * @param change gets the options, with the limiter that the client uses
+ */
+export function replaceOptions(
+  workspace: SupportWorkspace,
+  change: (options: ClientOptions & { readonly rateLimiter: RateLimiter }) => Partial<ClientOptions>,
+): SupportWorkspace {
+  const { given, rateLimiter, rateLimitKey } = coreOf(workspace).settings
+  const options = { ...given, rateLimiter, rateLimitKey } as ClientOptions & { readonly rateLimiter: RateLimiter }
+  return derive(workspace, { ...options, ...change(options) }, workspace.identity)
+}
+
+/** Calls an operation as it is, also a built-in one that a storage has kept without its schemas. */
+export function callAgain(workspace: SupportWorkspace, operation: Operation, input: OperationInput): Call<unknown> {
+  return callOperation(coreOf(workspace), operation, input, undefined) as Call<unknown>
 }
 
 /**

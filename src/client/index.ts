@@ -1,6 +1,7 @@
 // The names that other folders import from the client. `src/index.ts` has the public names.
 
-export { SupportWorkspace } from './client.ts'
+export { callAgain, replaceOptions, SupportWorkspace } from './client.ts'
+export { TokenIdentities } from './identity.ts'
 export { schemas } from './lazy-schemas.ts'
 export type { Me } from './models/me.ts'
 export type { User } from './models/user.ts'

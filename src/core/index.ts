@@ -6,7 +6,7 @@ export { callOperation, copyDefinition, type OptionsOf, type ResultOf } from './
 export { readErrorBody } from './envelope.ts'
 export { classifyFetchError, type FetchFault, isPlatformFetch } from './fetch-error.ts'
 export { type AttemptStartEvent, type EventOf, emit, type Hooks, joinHooks, type OperationEvent } from './hooks.ts'
-export { checkSignal, type Guard, guardKey, wholeKey } from './input.ts'
+export { checkSignal, type Guard, type GuardedAttempt, guardKey, wholeKey } from './input.ts'
 export type { Reply } from './layers.ts'
 export type { ListOptions } from './list-options.ts'
 export { createLog, type Log } from './logging.ts'
