@@ -1,18 +1,7 @@
 import type { Peer } from './peers/peer.ts'
 
 /** Names of the files in `peers/`, which are also the labels of the results. */
-export const peerNames = [
-  'support-workspace',
-  'openai',
-  'anthropic',
-  'stripe',
-  'octokit',
-  'notion',
-  'slack',
-  'linear',
-  'intercom',
-  'resend',
-] as const
+export const peerNames = ['support-workspace', 'openai', 'stripe', 'octokit'] as const
 
 export type PeerName = (typeof peerNames)[number]
 

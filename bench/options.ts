@@ -1,50 +1,46 @@
 import { parseArgs } from 'node:util'
 import { type PeerName, peerNames } from './contestants.ts'
 
-export const suiteLetters = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'] as const
-export type SuiteLetter = (typeof suiteLetters)[number]
+/** The suites, and what each of them measures. */
+export const suiteTitles = {
+  list: 'one list call of 1 and of 50 items',
+  pages: '200 pages of 50 items',
+  'slow-pages': '40 pages, with 20 ms of latency and 20 ms of work for each page',
+  post: 'one POST',
+  start: 'the start of a process to its first response',
+  bundle: 'size of a bundle',
+  growth: 'list calls of 1 to 1,000 items, and 1 to 64 at the same time',
+} as const
+export type SuiteName = keyof typeof suiteTitles
+export const suiteNames = Object.keys(suiteTitles) as SuiteName[]
 
 export interface Options {
-  readonly letters: readonly SuiteLetter[]
+  readonly suites: readonly SuiteName[]
   readonly only: readonly PeerName[]
   readonly quick: boolean
-  readonly save: boolean
-  readonly report: boolean
   readonly help: boolean
 }
 
 export const help = `Compares the SDK with other SDKs and with bare fetch, on local services.
 
-  npm run bench                          all suites; writes results.json, chart.svg and the section of the README
-  npm run bench -- a c                   some suites; prints the results, but writes nothing
-  npm run bench -- e g --save            some suites again; writes theirs into the results of the same day
+  npm run bench                          all suites; writes the table of docs/performance.md
+  npm run bench -- list growth           some suites; prints the results, but writes nothing
   npm run bench -- --quick               three blocks of each measurement; prints the results
-  npm run bench -- --quick --save        the same; writes the results, which are less precise
-  npm run bench -- --report              no suite; writes the chart and the section again from results.json
   npm run bench -- --only openai,stripe  some SDKs: ${peerNames.join(', ')}
 
 Suites:
-  a  one list call of 1 and of 50 items
-  b  200 pages of 50 items
-  c  40 pages, with 20 ms of latency and 20 ms of work for each page
-  d  one POST
-  e  the start of a process to its first response
-  f  heap in a loop over 200,000 items
-  g  size of a bundle
-  h  list calls of 1 to 1,000 items, and 1 to 64 at the same time`
+${suiteNames.map((name) => `  ${name.padEnd(10)}  ${suiteTitles[name]}`).join('\n')}`
 
 /** Reads the command line. Throws an error with a message for the user if it is invalid. */
 export function readOptions(args: readonly string[]): Options {
   const { values, positionals } = parse(args)
   const only = values.only?.split(',')
-  rejectUnknown('suite', positionals, suiteLetters)
+  rejectUnknown('suite', positionals, suiteNames)
   rejectUnknown('SDK', only ?? [], peerNames)
   return {
-    letters: positionals.length === 0 ? suiteLetters : suiteLetters.filter((letter) => positionals.includes(letter)),
+    suites: positionals.length === 0 ? suiteNames : suiteNames.filter((name) => positionals.includes(name)),
     only: only === undefined ? peerNames : peerNames.filter((name) => only.includes(name)),
     quick: values.quick,
-    save: values.save,
-    report: values.report,
     help: values.help,
   }
 }
@@ -55,8 +51,6 @@ function parse(args: readonly string[]) {
     allowPositionals: true,
     options: {
       quick: { type: 'boolean', default: false },
-      save: { type: 'boolean', default: false },
-      report: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
       only: { type: 'string' },
     },

@@ -3,7 +3,6 @@ import { spawnSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { help, type Options, readOptions } from './options.ts'
-import { readResults, writeReport } from './report/write.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = fileURLToPath(new URL('.', import.meta.url))
@@ -12,7 +11,6 @@ const options = read()
 if (options !== undefined) {
   try {
     if (options.help) console.log(help)
-    else if (options.report) await writeReport(await readResults())
     else await measure(options)
   } catch (error) {
     console.error(`\nThe benchmark failed. ${error instanceof Error ? error.message : String(error)}`)
@@ -33,9 +31,10 @@ function read(): Options | undefined {
 }
 
 async function measure(given: Options): Promise<void> {
-  if (modifiedAt('node_modules/.package-lock.json') < modifiedAt('package-lock.json')) {
+  if (modifiedAt('node_modules/.package-lock.json') < modifiedAt('package.json')) {
     console.log('Installing the SDKs to compare with…')
-    execute('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], folder)
+    const flags = ['--no-package-lock', '--no-audit', '--no-fund', '--loglevel=error']
+    execute('npm', ['install', ...flags], folder)
   }
   console.log('Building the SDK…')
   execute(process.execPath, ['node_modules/tsup/dist/cli-default.js', '--silent'], root)

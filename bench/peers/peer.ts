@@ -1,5 +1,3 @@
-import type { Conversation } from '../payload/payload.ts'
-
 /**
  * An SDK to measure, with the local service that it talks to. Its file imports the SDK as a type only, so that the
  * server can load the file without the SDK, and so that `import` and `require` can both be timed.
@@ -42,8 +40,6 @@ export interface Service {
   readonly headers?: (cursor: string | null, url: URL) => Record<string, string>
   /** Body of the response to a create request, with `createdId` as the id. */
   readonly created: object
-  /** Converts a conversation to an item, if the SDK requires the fields of its own objects. */
-  readonly toItem?: (conversation: Conversation) => object
 }
 
 export interface ServiceRequest {

@@ -34,7 +34,7 @@ function reply(message: Reply): void {
 }
 
 function listenerOf(service: Service): RequestListener {
-  const itemsText = itemsOf(service.toItem)
+  const itemsText = itemsOf()
   const created = JSON.stringify(service.created)
   return async (request, response) => {
     requests += 1

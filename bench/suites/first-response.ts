@@ -18,7 +18,6 @@ const limit = 50
 const tsconfigRaw = '{}'
 
 export const firstResponse: Suite = {
-  title: 'Start of a process to the first response',
   shows: 'overBareMs',
   unit: 'ms over bare fetch',
   async run(context) {

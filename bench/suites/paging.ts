@@ -8,7 +8,6 @@ import { walk } from './walk.ts'
 const limit = 50
 
 export const paging: Suite = {
-  title: '200 pages of 50 items',
   shows: 'ratio',
   unit: '× bare fetch',
   run: (context) =>
@@ -16,7 +15,6 @@ export const paging: Suite = {
 }
 
 export const slowPaging: Suite = {
-  title: '40 pages, with 20 ms of latency and 20 ms of work for each page',
   shows: 'ms',
   unit: 'ms',
   run: (context) =>

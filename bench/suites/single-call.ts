@@ -7,7 +7,6 @@ import type { Suite } from './suite.ts'
 const plan = { pages: 1, latency: 0 }
 
 export const listCall: Suite = {
-  title: 'One list call',
   shows: 'ratio',
   unit: '× bare fetch',
   async run(context) {
@@ -22,7 +21,6 @@ export const listCall: Suite = {
 }
 
 export const createCall: Suite = {
-  title: 'One POST',
   shows: 'ratio',
   unit: '× bare fetch',
   async run(context) {
@@ -32,7 +30,6 @@ export const createCall: Suite = {
 }
 
 export const growth: Suite = {
-  title: 'List calls of growing pages, and at the same time',
   shows: 'ratio',
   unit: '× bare fetch',
   async run(context) {

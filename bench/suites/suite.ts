@@ -5,7 +5,6 @@ import type { Figure } from '../statistics.ts'
 
 /** A group of measurements. */
 export interface Suite {
-  readonly title: string
   /** The value that tables and charts show. */
   readonly shows: string
   /** Unit of that value. */

@@ -14,13 +14,15 @@ export function addFaultTest(program: Command, terminal: Terminal): void {
     .option('--output <file>', 'a file of the folder to compare with a run without faults', collect, [])
     .option('--only <run>', 'a run to repeat, as the report names it', collect, [])
     .option('--quick', 'only a few faults, for each change of the program')
+    .option('--allow-unseen', 'do not report messages that are sent without having read what somebody else wrote')
     .option('--parallel <number>', 'number of runs at the same time (default: the number of cores)', count)
     .addHelpText('after', environment)
-    .action(async (command, { folder, output, only, quick, parallel }) => {
+    .action(async (command, { folder, output, only, quick, allowUnseen, parallel }) => {
       const report = await faultTestProgram(command, {
         folder,
         quick,
         parallel,
+        ...(allowUnseen && { unseen: 'allowed' as const }),
         ...(output.length > 0 && { outputs: output }),
         ...(only.length > 0 && { only }),
         signal: terminal.io.signal,

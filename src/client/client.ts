@@ -21,6 +21,7 @@ import {
 import { UnexpectedResponseError } from '../errors/index.ts'
 import type { RateLimiter } from '../rate-limiter/index.ts'
 import type { Actor } from '../shared/actor.ts'
+import { scopesIn } from '../shared/scopes.ts'
 import type { Me } from './models/me.ts'
 import { Contacts } from './resources/contacts.ts'
 import { Conversations } from './resources/conversations.ts'
@@ -115,7 +116,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
           hint: 'Create the client with `new SupportWorkspace` and pass the `actor` of the token.',
         })
       }
-      const changes = Array.isArray(scopes) ? { scopes: scopes.map(String) } : {}
+      const changes = { scopes: scopesIn(scopes) }
       const known = { ...changeOptions(coreOf(unknown).settings, changes), actor: actor as Actor }
       return derive(unknown, known, identity) as ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>
     } catch (thrown) {

@@ -1,5 +1,6 @@
 import { type Guard, guardKey, type Middleware } from '../core/index.ts'
 import { InsufficientScopeError, SupportWorkspaceError } from '../errors/index.ts'
+import { scopesIn } from '../shared/scopes.ts'
 import type { SupportWorkspace } from './client.ts'
 
 /** Whose a token is. */
@@ -69,11 +70,12 @@ export class TokenIdentities {
         hint: 'Without it, the key of another organization could be taken for the one of this organization.',
       })
     }
+    const granted = scopesIn(scopes)
     const identity = {
       organization: organization.id,
       author: typeof user?.id === 'string' ? user.id : undefined,
       actor: actor ?? undefined,
-      scopes: Array.isArray(scopes) && scopes.length > 0 ? scopes : undefined,
+      scopes: granted?.length === 0 ? undefined : granted,
     }
     // A middleware can reply from a cache, and then no token was used.
     if (used !== undefined) this.#remember(used, identity)

@@ -2,6 +2,7 @@ import { type Me, SupportWorkspace } from '../client/index.ts'
 import { type ClientOptions, inner } from '../core/index.ts'
 import { AuthenticationError, InvalidArgumentError } from '../errors/index.ts'
 import type { AccessToken } from '../shared/access-token.ts'
+import { scopesIn } from '../shared/scopes.ts'
 import type { AppConnection, ConnectionParty, SelfConnection } from './connection.ts'
 import { connectionKey } from './connection-key.ts'
 import { ConnectionStoreError } from './connection-store-error.ts'
@@ -110,8 +111,8 @@ export async function identityFromMe(me: Me, grantedScopes?: readonly string[]):
   const application = party(me.application?.id, me.application?.name)
   const organization = party(me.organization?.id, me.organization?.display_name ?? me.organization?.name)
   const user = party(me.user?.id, me.user?.name)
-  const scopes = me.scopes ?? grantedScopes
-  const rest = Array.isArray(scopes) && { scopes: scopes.filter((scope) => typeof scope === 'string') }
+  const scopes = scopesIn(me.scopes ?? grantedScopes)
+  const rest = scopes && { scopes }
   if (application !== undefined && organization !== undefined) {
     const ids = { application: application.id, organization: organization.id }
     if (actor === 'app') {

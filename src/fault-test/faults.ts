@@ -22,6 +22,11 @@ export type FaultName =
   | 'assignee-changed'
   | 'message-received'
   | 'item-removed'
+  | 'customer-writes'
+  | 'colleague-writes'
+  | 'colleague-closes'
+  | 'colleague-assigns'
+  | 'colleague-writes-while-limited'
   | 'killed-before-assignment'
   | 'killed-before-file-write'
   | 'killed-in-file-write'
@@ -32,6 +37,33 @@ const hour = 3_600_000
  * The common part of the faults that kill the process after a write. Each fault adds what happens until the restart.
  */
 const killedAfterWrite = { fault: { drop: 'after-effect' }, kills: true, onlyWrites: true } as const
+
+type Change = NonNullable<SweptFault['change']>
+
+const customerWrites: Change = (sandbox, { id }) => sandbox.receiveMessage(id, '<p>Is there any news?</p>')
+
+const colleagueWrites: Change = (sandbox, { id }) => {
+  const colleague = colleagueIn(sandbox)
+  return colleague && sandbox.answer(id, '<p>Refunded.</p>', { member: colleague.id })
+}
+
+const colleagueCloses: Change = (sandbox, { id }, { status }) => {
+  sandbox.updateConversation(id, { status: status === 'closed' ? 'open' : 'closed' })
+  return undefined
+}
+
+const colleagueAssigns: Change = (sandbox, { id }, { conversation_assignee: assignee }) => {
+  const other = sandbox.state.members.find(({ archived, user }) => !archived && user.id !== assignee?.user_id)
+  if (other !== undefined) sandbox.updateConversation(id, { assignee: other.id })
+  return undefined
+}
+
+/** Returns a team member other than the first admin, because the job's client acts as the first admin. */
+function colleagueIn({ state }: Sandbox) {
+  const members = state.members.filter(({ archived }) => !archived)
+  const first = members.find(({ role }) => role === 'admin')
+  return members.find((member) => member !== first)
+}
 
 /** All faults, simplest first. A fault test injects each fault into each request that the fault can strike. */
 export const faults: Readonly<Record<FaultName, SweptFault>> = {
@@ -65,31 +97,42 @@ export const faults: Readonly<Record<FaultName, SweptFault>> = {
   'status-changed': {
     ...killedAfterWrite,
     text: 'the process killed after the effect, while a colleague closes the conversation, or opens it',
-    change(sandbox, { id }, { status }) {
-      sandbox.updateConversation(id, { status: status === 'closed' ? 'open' : 'closed' })
-    },
+    change: colleagueCloses,
   },
   'assignee-changed': {
     ...killedAfterWrite,
     text: 'the process killed after the effect, while a colleague assigns the conversation',
-    change(sandbox, { id }, { conversation_assignee: assignee }) {
-      const { members } = sandbox.state
-      const other = members.find(({ archived, user }) => !archived && user.id !== assignee?.user_id)
-      if (other !== undefined) sandbox.updateConversation(id, { assignee: other.id })
-    },
+    change: colleagueAssigns,
   },
   'message-received': {
     ...killedAfterWrite,
     text: 'the process killed after the effect, while the customer writes again',
-    change(sandbox, { id }) {
-      sandbox.receiveMessage(id, '<p>Is there any news?</p>')
-    },
+    change: customerWrites,
   },
   'item-removed': {
     text: 'an item that a colleague removes after the request',
     change(sandbox, { id }) {
       sandbox.removeItem(id)
+      return undefined
     },
+  },
+  'customer-writes': { text: 'the customer writes before the request', isBefore: true, change: customerWrites },
+  'colleague-writes': { text: 'a colleague writes before the request', isBefore: true, change: colleagueWrites },
+  'colleague-closes': {
+    text: 'a colleague closes the conversation, or opens it, before the request',
+    isBefore: true,
+    change: colleagueCloses,
+  },
+  'colleague-assigns': {
+    text: 'a colleague assigns the conversation before the request',
+    isBefore: true,
+    change: colleagueAssigns,
+  },
+  'colleague-writes-while-limited': {
+    text: 'a 429 with `Retry-After`, while a colleague writes during the wait',
+    fault: { status: 429, retryAfter: 30 },
+    onlyWrites: true,
+    change: colleagueWrites,
   },
   'killed-before-assignment': { text: 'the process killed before an assignment', place: 'assignment' },
   'killed-before-file-write': { text: 'the process killed before a file write', place: 'file write' },
@@ -115,8 +158,10 @@ export interface SweptFault {
   readonly pause?: number
   /** Whether the fault strikes only at requests that write. */
   readonly onlyWrites?: boolean
-  /** Changes the data after the request, as a colleague or the customer would. */
-  change?(sandbox: Sandbox, item: Item, conversation: SandboxConversation): void
+  /** Whether the change happens right after the response before the request, and not after the request. */
+  readonly isBefore?: boolean
+  /** Changes the data as a colleague or the customer would. Returns the id of a message that they wrote. */
+  change?(sandbox: Sandbox, item: Item, conversation: SandboxConversation): string | undefined
 }
 
 /** The names of the faults, simplest first. */
@@ -155,28 +200,50 @@ export function itemOf(path: string): Item | undefined {
 }
 
 /** Returns the item of a request, or of the first later request that has one. */
-function itemAfter(requests: readonly Pick<RecordedRequest, 'path'>[], at: number): Item | undefined {
+export function itemAfter(requests: readonly Pick<RecordedRequest, 'path'>[], at: number): Item | undefined {
   return requests.slice(at - 1).flatMap(({ path }) => itemOf(path) ?? [])[0]
 }
 
 /** Whether a fault can strike at a place of its kind. The places are counted from 1. */
 export function canStrike(name: FaultName, requests: readonly RecordedRequest[], at: number): boolean {
   if (placeOf(name) !== 'request') return true
-  const { onlyWrites, change } = faults[name]
+  const { onlyWrites, isBefore, change } = faults[name]
   const request = requests[at - 1]
   if (request === undefined || (onlyWrites && request.method === 'GET')) return false
   if (change === undefined) return true
+  if (isBefore) return at > 1 && itemAfter(requests, at)?.list === 'conversations'
   return onlyWrites ? itemOf(request.path)?.list === 'conversations' : itemAfter(requests, at) !== undefined
 }
 
-/** Changes the item of a request. If its path names none, changes the next item that a clean run requests. */
-export function changeAfter(
-  { fault, at }: Strike,
-  sandbox: Sandbox,
-  path: string,
-  requests: readonly Pick<RecordedRequest, 'path'>[],
-): void {
-  const item = itemOf(path) ?? itemAfter(requests, at)
-  const found = item && sandbox.state[item.list].find(({ id }) => id === item.id)
-  if (item !== undefined && found !== undefined) faults[fault].change?.(sandbox, item, found as SandboxConversation)
+/** A change that the customer or a colleague made in a run. */
+export interface FaultTestChange {
+  /** The fault that made the change, for example `colleague-writes`. */
+  readonly fault: FaultName
+  /** The id of the conversation, or of the removed item. */
+  readonly id: string
+  /** The id of the message that the customer or the colleague wrote. Undefined for other changes. */
+  readonly message: string | undefined
+  /** The time of the change on the sandbox's clock, in milliseconds since the epoch. */
+  readonly at: number
+}
+
+/** Returns the item that a fault changes. Its path, or a later request of a clean run, names the item. */
+export function changedItem({ fault, at }: Strike, path: string, requests: readonly RecordedRequest[]) {
+  return (faults[fault].isBefore ? undefined : itemOf(path)) ?? itemAfter(requests, at)
+}
+
+/** Returns the fault that changes the data after a request. The number counts the requests of a clean run. */
+export function changeDueAfter(number: number, strikes: readonly Strike[]): Strike | undefined {
+  return strikes.find(({ fault, at }) => {
+    const { change, isBefore } = faults[fault]
+    return change !== undefined && number === (isBefore ? at - 1 : at)
+  })
+}
+
+/** Changes an item as a colleague or the customer would. Returns undefined if the item is gone. */
+export function changeItem(fault: FaultName, sandbox: Sandbox, item: Item, at: number): FaultTestChange | undefined {
+  const found = sandbox.state[item.list].find(({ id }) => id === item.id)
+  if (found === undefined) return undefined
+  const message = faults[fault].change?.(sandbox, item, found as SandboxConversation)
+  return { fault, id: item.id, message, at }
 }

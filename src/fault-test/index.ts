@@ -8,7 +8,7 @@ import type { FaultTestOptions, SweptJob } from './options.ts'
 import type { ProgramOptions } from './program/program-options.ts'
 import type { FaultTestReport } from './report.ts'
 
-export type { FaultName, Strike } from './faults.ts'
+export type { FaultName, FaultTestChange, Strike } from './faults.ts'
 export type { FaultTestEnd, FaultTestOptions, FaultTestOutcome, FaultTestWorld, SweptJob } from './options.ts'
 export type { ProgramExit, ProgramOptions, ProgramOutcome, ProgramRun } from './program/program-options.ts'
 export type { FaultTestReport, FaultTestRun } from './report.ts'

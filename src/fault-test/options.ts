@@ -3,7 +3,7 @@ import type { ClientOptions } from '../core/index.ts'
 import type { Sandbox, SandboxOptions } from '../sandbox/index.ts'
 import type { WebAbortSignal } from '../shared/web-types.ts'
 import type { KeyValueStorage } from '../storage/interface.ts'
-import type { FaultName } from './faults.ts'
+import type { FaultName, FaultTestChange } from './faults.ts'
 
 /**
  * The job to test. The fault test calls it again after a failure or a kill, like a queue, with the same `state`,
@@ -70,10 +70,24 @@ export interface FaultTestOptions<Context = undefined, Value = unknown> {
    */
   readonly setup?: ((sandbox: Sandbox) => Context | Promise<Context>) | undefined
   /**
-   * Checks the data after the job has ended, and throws if the data is wrong. Its errors are ignored in runs in which a
-   * colleague or the customer changes the data, because the job can have read the data before that change.
+   * Checks the data after the job has ended, and throws if the data is wrong. In a run in which a colleague or the
+   * customer changes the data, `change` says what was changed and when. A function without this third parameter cannot
+   * know that change, so its errors are ignored in these runs.
    */
-  readonly check?: ((sandbox: Sandbox, outcome: FaultTestOutcome<Context, Value>) => void | Promise<void>) | undefined
+  readonly check?:
+    | ((
+        sandbox: Sandbox,
+        outcome: FaultTestOutcome<Context, Value>,
+        change: FaultTestChange | undefined,
+      ) => void | Promise<void>)
+    | undefined
+  /**
+   * Whether the job is allowed to send a message although the customer or a colleague has written, and the job has not
+   * read it. A message right after the response in which the job looked is never reported.
+   *
+   * @default 'reported'
+   */
+  readonly unseen?: 'allowed' | 'reported' | undefined
   /**
    * Returns whether the job has done everything. Set it for a job that resolves although a part of its work failed.
    *

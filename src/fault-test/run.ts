@@ -3,7 +3,7 @@ import { InvalidArgumentError, SupportWorkspaceError } from '../errors/index.ts'
 import type { RecordedRequest } from '../sandbox/index.ts'
 import { untilAborted } from '../shared/abort.ts'
 import { kindOf } from '../shared/json.ts'
-import { faults, idOf, type Place, type Strike } from './faults.ts'
+import { type FaultTestChange, faults, idOf, type Place, type Strike } from './faults.ts'
 import type { FaultTestEnd, FaultTestOptions, FaultTestOutcome, SweptJob } from './options.ts'
 import { Stage, type StageOptions } from './stage.ts'
 import { type Effects, effectsOf, type NamedWrite } from './writes.ts'
@@ -41,6 +41,12 @@ export interface Run extends Effects {
   readonly outputs: ReadonlyMap<string, readonly string[]>
   /** The last lines that a program has printed. */
   readonly output: readonly string[]
+  /** The change that the customer or a colleague made. */
+  readonly change: FaultTestChange | undefined
+  /** The paths of messages that were sent without having read what somebody else had written. */
+  readonly unseen: readonly string[]
+  /** Whether `check` takes the change into account, because it declares the parameter. */
+  readonly checksChange: boolean
   /** The error of `check`, in an object, because `check` can throw any value. */
   readonly checkError: { readonly thrown: unknown } | undefined
 }
@@ -116,7 +122,7 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
   const effects = effectsOf(sandbox, before.writes)
   const error = end === 'done' ? undefined : errors.at(-1)
   const outcome = { end, value, error, state: stage.durable.state, context, attempts }
-  const checking = Promise.resolve().then(() => plan.check?.(sandbox, outcome))
+  const checking = Promise.resolve().then(() => plan.check?.(sandbox, outcome, stage.change))
   const checkError = await untilAborted(
     checking.then(
       () => undefined,
@@ -137,6 +143,9 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
     hasMetFault: hasMetFault ?? false,
     errors,
     uncaught: stage.uncaught,
+    change: stage.change,
+    unseen: plan.unseen === 'allowed' ? [] : stage.lastLook.unseen,
+    checksChange: (plan.check?.length ?? 0) > 2,
     secrets: [...stage.tokens, ...requests.flatMap(({ query }) => [query.after ?? [], query.before ?? []].flat())],
     checkError,
   }

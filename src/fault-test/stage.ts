@@ -2,8 +2,17 @@ import { SupportWorkspace } from '../client/index.ts'
 import { createSandbox, type RecordedRequest, type Sandbox } from '../sandbox/index.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import { Clock } from './clock.ts'
-import { changeAfter, faults, placeOf, type Strike } from './faults.ts'
+import {
+  changeDueAfter,
+  changedItem,
+  changeItem,
+  type FaultTestChange,
+  faults,
+  placeOf,
+  type Strike,
+} from './faults.ts'
 import { Durable, JobProcess } from './job-process.ts'
+import { LastLook } from './last-look.ts'
 import type { FaultTestOptions, FaultTestWorld } from './options.ts'
 import { scopes } from './simulated-time.ts'
 
@@ -15,7 +24,7 @@ export type Ending =
   | { readonly kind: 'stopped'; readonly why: string }
 
 /** The options of a `Stage`. */
-export interface StageOptions extends Pick<FaultTestOptions, 'sandbox' | 'client' | 'signal'> {
+export interface StageOptions extends Pick<FaultTestOptions, 'sandbox' | 'client' | 'signal' | 'unseen'> {
   /** Milliseconds since the epoch at which the simulated time starts. */
   readonly start: number
   readonly seed: number
@@ -48,6 +57,9 @@ export class Stage {
   readonly uncaught: unknown[] = []
   /** Number of writes that had been applied when the first fault struck. */
   writesBefore: number | undefined
+  /** The change that the customer or a colleague made. */
+  change: FaultTestChange | undefined
+  readonly lastLook: LastLook
   readonly #options: StageOptions
   readonly #strikes: readonly Strike[]
   readonly #removals: (() => void)[] = []
@@ -58,6 +70,7 @@ export class Stage {
     this.#options = options
     this.#strikes = strikes
     this.clock = new Clock(options.start, options.seed)
+    this.lastLook = new LastLook(() => this.clock.now)
     const real = createData(options, () => this.clock.now)
     const fetch = this.#fetchOf(real)
     const issueToken: Sandbox['issueToken'] = (tokenOptions) => {
@@ -137,15 +150,25 @@ export class Stage {
       return scope.owner.whileAlive(() => {
         this.#count('requests')
         const number = this.counts.requests
+        const { method = 'GET', url } = input instanceof Request ? input : { method: init?.method, url: String(input) }
+        const respond = this.lastLook.send(method, new URL(url))
         const responding = scopes.run({ clock, owner: this.#service }, () => real.fetch(input, init))
-        return responding.finally(() => this.#changeAfter(number, input instanceof Request ? input.url : String(input)))
+        responding.then(
+          ({ status }) => respond(status),
+          () => respond(undefined),
+        )
+        return responding.finally(() => this.#changeAfter(number, new URL(url).pathname))
       })
     }
   }
 
-  #changeAfter(request: number, url: string): void {
-    const strike = this.#strikes.find(({ fault, at }) => at === request && faults[fault].change !== undefined)
-    if (strike !== undefined) changeAfter(strike, this.sandbox, new URL(url).pathname, this.#options.cleanRequests)
+  #changeAfter(request: number, path: string): void {
+    const { sandbox, clock } = this
+    const strike = changeDueAfter(request, this.#strikes)
+    const item = strike && changedItem(strike, path, this.#options.cleanRequests)
+    if (strike === undefined || item === undefined) return
+    this.change = changeItem(strike.fault, sandbox, item, clock.now)
+    if (this.change?.message !== undefined) this.lastLook.wrote(item.id)
   }
 
   /** Counts a request or an assignment, and revokes tokens or kills the process if a fault says so. */

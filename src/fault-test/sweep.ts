@@ -2,7 +2,15 @@ import { schemas } from '../client/index.ts'
 import { checkSignal } from '../core/index.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { throwIfAborted } from '../shared/abort.ts'
-import { type Check, checkFunction, checkInteger, checkObject, mustBe, readOptions } from '../shared/check-options.ts'
+import {
+  type Check,
+  checkFunction,
+  checkInteger,
+  checkObject,
+  checkOneOf,
+  mustBe,
+  readOptions,
+} from '../shared/check-options.ts'
 import { readData, runCleanly } from './clean-runs.ts'
 import type { Strike } from './faults.ts'
 import type { FaultTestOptions, SweptJob } from './options.ts'
@@ -15,6 +23,7 @@ import { judge, type Verdict } from './verdicts.ts'
 const checks = {
   setup: checkFunction<NonNullable<FaultTestOptions['setup']>>,
   check: checkFunction<NonNullable<FaultTestOptions['check']>>,
+  unseen: checkUnseen,
   done: checkFunction<NonNullable<FaultTestOptions['done']>>,
   sandbox: optionsWithout<NonNullable<FaultTestOptions['sandbox']>>('now'),
   client: optionsWithout<NonNullable<FaultTestOptions['client']>>(
@@ -76,6 +85,10 @@ export async function sweep(givenJob: SweptJob, givenOptions: FaultTestOptions):
     showProgress('')
     restoreGlobals()
   }
+}
+
+export function checkUnseen(name: string, value: unknown): 'allowed' | 'reported' {
+  return checkOneOf(name, value, ['allowed', 'reported'])
 }
 
 /**

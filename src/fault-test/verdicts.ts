@@ -13,9 +13,19 @@ import type { NamedWrite } from './writes.ts'
  * - `never-ends`: the job had to be stopped.
  * - `unhandled`: the job left an error unhandled.
  * - `leaked`: an error or the printed text contains a token or a cursor.
+ * - `unseen`: the job sent a message although the customer or a colleague had written, and the job had not read that.
  * - `check`: the option `check` threw.
  */
-export type VerdictName = 'doubled' | 'lost' | 'extra' | 'stuck' | 'never-ends' | 'unhandled' | 'leaked' | 'check'
+export type VerdictName =
+  | 'doubled'
+  | 'lost'
+  | 'extra'
+  | 'stuck'
+  | 'never-ends'
+  | 'unhandled'
+  | 'leaked'
+  | 'unseen'
+  | 'check'
 
 /** A problem of a run. */
 export interface Verdict {
@@ -40,6 +50,7 @@ export function judge(baseline: Baseline, run: Run): Verdict[] {
     ...(isDone && !run.strikes.some(({ fault }) => faults[fault].pause ?? faults[fault].change)
       ? judgeOutputs(baseline, run)
       : []),
+    ...judgeUnseen(run),
     ...judgeEnd(run),
     ...judgeErrors(run),
   ]
@@ -109,13 +120,15 @@ function expectationsOf({ strikes, writes }: Run): Expectations {
   const names = strikes.map(({ fault }) => fault)
   const isLate = names.some((name) => faults[name].pause !== undefined)
   const isChanged = names.some((name) => faults[name].change !== undefined)
-  const isAnswered = names.includes('message-received')
+  const isAnswered = names.includes('message-received') || names.includes('customer-writes')
+  // A job that lives can look before each message, and leave it out.
+  const canSkip = names.some((name) => faults[name].change !== undefined && !faults[name].kills)
   const parentOf = ({ place }: NamedWrite): string => place.slice(0, 2).join('/')
   // A job must finish an item that it has begun, even if the list that the job reads has the item no longer.
   const begun = new Set(writes.filter(({ creates }) => creates).map(parentOf))
   return {
     expectsLost(write) {
-      if (isLate || names.includes('item-removed')) return true
+      if (isLate || names.includes('item-removed') || (canSkip && write.place[2] === 'messages')) return true
       return isChanged && !(write.creates && write.place.length > 1 && begun.has(parentOf(write)))
     },
     expectsExtra: isLate || isChanged,
@@ -154,7 +167,14 @@ function judgeOutputs({ run: clean, variable }: Baseline, run: Run): Verdict[] {
   })
 }
 
-function judgeEnd({ what, strikes, outcome, hasMetFault, checkError, uncaught }: Run): Verdict[] {
+function judgeUnseen({ what, unseen: [path], change }: Run): Verdict[] {
+  if (path === undefined) return []
+  const who = change?.fault.startsWith('colleague') ? 'a colleague' : 'the customer'
+  const text = `A message was sent to ${path}, although ${who} had written there: the ${what} had not read that message.`
+  return [{ name: 'unseen', subject: 'messages.create', text }]
+}
+
+function judgeEnd({ what, strikes, checksChange, outcome, hasMetFault, checkError, uncaught }: Run): Verdict[] {
   const verdicts: Verdict[] = []
   const { end, error, attempts } = outcome
   const { name: errorName, text: words } = describeError(error)
@@ -167,7 +187,7 @@ function judgeEnd({ what, strikes, outcome, hasMetFault, checkError, uncaught }:
     verdicts.push({ name: 'stuck', subject: errorName, text })
   }
   // After a change by a colleague or the customer, the data can differ from the data that the job has read.
-  if (checkError !== undefined && !strikes.some(({ fault }) => faults[fault].change)) {
+  if (checkError !== undefined && (checksChange || !strikes.some(({ fault }) => faults[fault].change))) {
     const { text } = describeError(checkError.thrown)
     verdicts.push({ name: 'check', subject: text.split('\n')[0] ?? '', text: `\`check\` failed: ${text}` })
   }

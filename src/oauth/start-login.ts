@@ -9,7 +9,7 @@ import { LoginTransaction } from './transaction.ts'
 /** The scopes, actor and parameters of a login. */
 export interface LoginRequest {
   /**
-   * The scopes to request, as a list or separated by spaces. `scopesFor` returns the scopes that operations need.
+   * The scopes to request, as a list, or separated by spaces or commas. `scopesFor` returns the scopes that operations need.
    * `scopesToRequest` of an `InsufficientScopeError` adds the scopes that a call was missing. A member's role can
    * remove `:write` scopes ([specification](docs/service.md#actors)).
    */
@@ -88,7 +88,7 @@ export function checkLoginRequest(request: LoginRequest): CheckedLoginRequest {
   }
 }
 
-/** Checks scopes against RFC 6749, section 3.3, except for the comma, which the service treats as a separator. */
+/** Checks scopes against RFC 6749, section 3.3, except for the comma, which separates scopes like a space. */
 function checkScope(scope: unknown): string {
   const list: unknown = typeof scope === 'string' ? parseScopes(scope) : scope
   const isScope = (name: unknown) => typeof name === 'string' && /^[!#-+\--[\]-~]+$/.test(name)

@@ -34,7 +34,7 @@ export type { Fault, FaultRule, Faults } from './faults/fault.ts'
 export { parseFault } from './faults/fault-text.ts'
 export type { RecordedRequest } from './request-log.ts'
 export type { RequestRate, SandboxApp, SandboxOptions } from './sandbox-options.ts'
-export type { ConversationChanges, EffectiveWrite, TokenOptions } from './service.ts'
+export type { AnswerOptions, ConversationChanges, EffectiveWrite, TokenOptions } from './service.ts'
 export {
   createSandbox,
   type OrganizationState,

@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { type Grant, Grants } from './data/grants.ts'
 import type { Scope, ScopeName } from './data/scope-catalog.ts'
 import { seedWorkspaces } from './data/seed.ts'
-import type { Member } from './data/shapes.ts'
+import type { Conversation, Member, User } from './data/shapes.ts'
 import type { Workspace } from './data/workspace.ts'
 import { type SandboxSettings, scopesSchema } from './sandbox-options.ts'
 import { flag, mustBe, nonEmptyText, oneOf, readOptions, text } from './schema.ts'
@@ -75,6 +75,17 @@ const changesShape = {
   assignee: z.optional(mustBe('a membership id or null', z.nullable(z.string()))),
 } satisfies Record<keyof ConversationChanges, z.ZodMiniType>
 
+/** Options of `sandbox.answer`. */
+export interface AnswerOptions {
+  /**
+   * Membership id of the team member who answers.
+   * @default the first agent
+   */
+  member?: string
+}
+
+const answerShape = { member: z.optional(text) } satisfies Record<keyof AnswerOptions, z.ZodMiniType>
+
 /** Everything that the service stores: its organizations, codes, tokens and the log of writes. */
 export class Service {
   readonly settings: SandboxSettings
@@ -111,30 +122,40 @@ export class Service {
 
   /** Adds a message from the customer of a conversation and returns its id. Throws a `TypeError` if there is none. */
   receiveMessage(conversationId: string, bodyHtml: string): string {
+    const { workspace, conversation } = this.#find(conversationId)
+    return this.#addMessage(workspace, conversation, conversation.user, bodyHtml, 'email')
+  }
+
+  /** Adds a message of a team member, like `receiveMessage`. Also throws a `TypeError` for an unknown member. */
+  answer(conversationId: string, bodyHtml: string, options: AnswerOptions = {}): string {
+    const { member } = readOptions('`answer` option', answerShape, options)
+    const { workspace, conversation } = this.#find(conversationId)
+    const { user } = personFor(workspace, member, 'agent')
+    return this.#addMessage(workspace, conversation, user, bodyHtml, 'dashboard')
+  }
+
+  #find(conversationId: string): { workspace: Workspace; conversation: Conversation } {
     for (const workspace of this.workspaces.values()) {
       const conversation = workspace.conversations.get(conversationId)
-      if (conversation === undefined) continue
-      const message = workspace.newMessage(conversationId, conversation.user, bodyHtml, 'email', this.seconds())
-      workspace.messages(conversationId).add(message)
-      workspace.refreshLastMessage(conversation)
-      return message.id
+      if (conversation !== undefined) return { workspace, conversation }
     }
-    throw noConversation(conversationId)
+    throw new TypeError(`The sandbox has no conversation ${JSON.stringify(conversationId)}. Use an id from its list.`)
+  }
+
+  #addMessage(workspace: Workspace, conversation: Conversation, author: User, bodyHtml: string, source: string) {
+    const message = workspace.newMessage(conversation.id, author, bodyHtml, source, this.seconds())
+    workspace.messages(conversation.id).add(message)
+    workspace.refreshLastMessage(conversation)
+    return message.id
   }
 
   /** Changes a conversation as a colleague does. Throws a `TypeError` for an unknown conversation or member. */
   updateConversation(conversationId: string, changes: ConversationChanges): void {
     const { assignee, ...fields } = readOptions('`updateConversation` field', changesShape, changes)
-    for (const workspace of this.workspaces.values()) {
-      const conversation = workspace.conversations.get(conversationId)
-      if (conversation === undefined) continue
-      if (assignee === null) conversation.conversation_assignee = null
-      else if (assignee !== undefined)
-        workspace.assign(conversation, personFor(workspace, assignee, ''), this.seconds())
-      Object.assign(conversation, fields)
-      return
-    }
-    throw noConversation(conversationId)
+    const { workspace, conversation } = this.#find(conversationId)
+    if (assignee === null) conversation.conversation_assignee = null
+    else if (assignee !== undefined) workspace.assign(conversation, personFor(workspace, assignee, ''), this.seconds())
+    Object.assign(conversation, fields)
   }
 
   /** Removes the item with this id, wherever it is. Throws a `TypeError` if there is none. */
@@ -174,10 +195,6 @@ export class Service {
     }
     return this.grants.addToken(grant, { fromLogin: false, value })
   }
-}
-
-function noConversation(id: string): TypeError {
-  return new TypeError(`The sandbox has no conversation ${JSON.stringify(id)}. Use an id from its list.`)
 }
 
 function personFor(workspace: Workspace, membershipId: string | undefined, role: string): Member {

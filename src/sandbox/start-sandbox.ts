@@ -21,7 +21,13 @@ import { createApp } from './server/app.ts'
 import { createMswHandlers, createSandboxFetch } from './server/in-process.ts'
 import { listen, type RunningServer } from './server/listen.ts'
 import type { AppParts } from './server/record.ts'
-import { type ConversationChanges, type EffectiveWrite, Service, type TokenOptions } from './service.ts'
+import {
+  type AnswerOptions,
+  type ConversationChanges,
+  type EffectiveWrite,
+  Service,
+  type TokenOptions,
+} from './service.ts'
 
 /** The stored data of one organization. Every value is a copy. */
 export interface OrganizationState {
@@ -98,6 +104,14 @@ export interface Sandbox extends AsyncDisposal {
    * `TypeError` if there is no such conversation, or the text is empty.
    */
   receiveMessage(conversationId: string, bodyHtml: string): string
+  /**
+   * Adds a message that a team member wrote in the dashboard, so `requests` and `state.writes` stay the same. Returns
+   * its id. Throws a `TypeError` if there is no such conversation or member, or the text is empty.
+   *
+   * @example
+   * sandbox.answer(conversation.id, '<p>Refunded.</p>', { member: sandbox.state.members[1]?.id })
+   */
+  answer(conversationId: string, bodyHtml: string, options?: AnswerOptions): string
   /**
    * Changes a conversation as a colleague does in the dashboard, so `requests` and `state.writes` stay the same. Throws
    * a `TypeError` for an invalid field, or an unknown conversation or team member.
@@ -200,6 +214,10 @@ function sandboxOf(hono: Hono<AppEnv>, { service, faults, log, delays }: AppPart
     receiveMessage(conversationId, bodyHtml) {
       checkValue('The message', bodyHtml, nonEmptyText)
       return service.receiveMessage(conversationId, bodyHtml)
+    },
+    answer(conversationId, bodyHtml, options) {
+      checkValue('The message', bodyHtml, nonEmptyText)
+      return service.answer(conversationId, bodyHtml, options)
     },
     updateConversation: (conversationId, changes) => service.updateConversation(conversationId, changes),
     removeItem: (id) => service.removeItem(id),

@@ -43,8 +43,8 @@ export class AccessToken {
     this.baseUrl = details.baseUrl
     this.clientId = details.clientId
     this.tokenType = details.tokenType
-    this.scope = details.scope
     this.scopes = parseScopes(details.scope)
+    this.scope = this.scopes.join(' ')
     this.requestedScopes = parseScopes(details.requestedScope ?? '')
     this.missingScopes = this.requestedScopes.filter((scope) => !this.scopes.includes(scope))
     printAsJson('AccessToken', this)

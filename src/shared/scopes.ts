@@ -24,7 +24,13 @@ export type KnownScope = (typeof knownScopes)[number]
 /** A scope, `<resource>:<read|write>`. Scopes that this package does not know are accepted. */
 export type Scope = KnownScope | (`${string}:${'read' | 'write'}` & {})
 
-/** Parses a space-separated list of scopes, and removes duplicates. */
+/** Parses scopes that are separated by spaces or commas, and removes duplicates. */
 export function parseScopes(list: string): Scope[] {
-  return [...new Set(list.split(/\s+/).filter((scope) => scope !== ''))] as Scope[]
+  return [...new Set(list.split(/[\s,]+/).filter((scope) => scope !== ''))] as Scope[]
+}
+
+/** Returns the scopes in a value that the service sent, which should be a list. Undefined if it is no list or text. */
+export function scopesIn(value: unknown): string[] | undefined {
+  const list = typeof value === 'string' ? [value] : value
+  return Array.isArray(list) ? parseScopes(list.filter((scope) => typeof scope === 'string').join(' ')) : undefined
 }

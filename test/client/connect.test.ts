@@ -23,10 +23,13 @@ describe('connect', () => {
     expect(fetch.requests.map(({ url }) => url)).toEqual(['https://api.test/api/oauth/v1/me'])
   })
 
-  test('returns a client that knows the scopes of the token', async () => {
-    const { workspace } = connect(json({ actor: 'app', scopes: ['contacts:read'] }), refusal(403, 'insufficient_scope'))
+  test.each([
+    ['a list', ['contacts:read', 'users:read']],
+    ['a text with commas', 'contacts:read,users:read'],
+  ])('returns a client that knows the scopes of the token, which are %s', async (_title, scopes) => {
+    const { workspace } = connect(json({ actor: 'app', scopes }), refusal(403, 'insufficient_scope'))
     const error = await rejection((await workspace).conversations.list())
-    expect(error).toMatchObject({ granted: ['contacts:read'], missing: ['conversations:read'] })
+    expect(error).toMatchObject({ granted: ['contacts:read', 'users:read'], missing: ['conversations:read'] })
   })
 
   test.each([{}, { actor: null }, { actor: 'robot' }])('rejects when /me returns %j', async (me) => {

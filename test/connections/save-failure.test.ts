@@ -193,7 +193,9 @@ describe('a /me response without an identity', () => {
     for (const name of ['', null, 7]) {
       expect((await save({ application: { id: 'a', name } })).application).toEqual({ id: 'a' })
     }
-    expect(await save({ scopes: 'users:read' })).not.toHaveProperty('scopes')
+    expect(await save({ scopes: 7 })).not.toHaveProperty('scopes')
+    for (const scopes of ['users:read,contacts:read', 'users:read contacts:read', ['users:read,contacts:read']])
+      expect((await save({ scopes })).scopes).toEqual(['users:read', 'contacts:read'])
     expect((await save({ scopes: ['users:read', 7, { toString: 1 }] })).scopes).toEqual(['users:read'])
   })
 

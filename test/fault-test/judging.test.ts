@@ -6,7 +6,7 @@ import { type FaultTestOptions, faultTest, type SweptJob } from '../../src/fault
 const body_html = '<p>On it.</p>'
 
 async function failuresOf(job: SweptJob, options: FaultTestOptions = {}): Promise<string[]> {
-  const { runs } = await faultTest(job, options)
+  const { runs } = await faultTest(job, { unseen: 'allowed', ...options })
   return runs.flatMap(({ id, verdicts }) => verdicts.map(({ name }) => `${id} ${name}`))
 }
 

@@ -94,5 +94,5 @@ export function sweepPlanted(file: string, options: ProgramOptions = {}): Promis
   const command = file.endsWith('.sh')
     ? ['bash', path]
     : [process.execPath, '--import', './scripts/from-source.js', path]
-  return faultTestProgram(command, options)
+  return faultTestProgram(command, { unseen: 'allowed', ...options })
 }

@@ -116,6 +116,11 @@ describe('accepts a token response with', () => {
     ['no scope, which means all of them', { ...good, scope: undefined }, fully],
     ['null as scope, which means all of them', { ...good, scope: null }, fully],
     [
+      'scopes separated by commas',
+      { ...good, scope: `${scope.join(',')}, contacts:read` },
+      { scope: `${scope.join(' ')} contacts:read`, missingScopes: [] },
+    ],
+    [
       'a list of scopes',
       { ...good, scope: ['conversations:read', 'contacts:read'] },
       { missingScopes: ['messages:write'] },

@@ -54,7 +54,6 @@ test('the tarball contains exactly these files, declarations, and chunks that se
       'LICENSE',
       'README.md',
       'SECURITY.md',
-      'bench/chart.svg',
       'package.json',
       ...filesIn('decisions'),
       ...filesIn('docs'),

@@ -274,6 +274,25 @@ test('a customer writes, and only in a conversation that exists', async () => {
   expect(() => sandbox.receiveMessage(id, '')).toThrow('The message must be a non-empty string')
 })
 
+test('a colleague answers: the first agent, or the member with an id', async () => {
+  const { state, answer, requests } = createSandbox()
+  const [{ id } = { id: '' }] = state.conversations
+  const agent = state.members.find(({ role }) => role === 'agent')
+  const [owner] = state.members
+  const first = answer(id, '<p>Refunded.</p>')
+  const second = answer(id, '<p>Closed.</p>', { member: owner?.id ?? '' })
+  expect(state.messages(id).slice(0, 2)).toMatchObject([
+    { id: second, body_html: '<p>Closed.</p>', user: owner?.user, source: 'dashboard' },
+    { id: first, body_html: '<p>Refunded.</p>', user: agent?.user, source: 'dashboard' },
+  ])
+  expect(state.conversations[0]).toMatchObject({ last_message: 'Closed.' })
+  expect([state.writes, requests]).toEqual([[], []])
+  expect(() => answer('cnv_none', 'Hello')).toThrow('The sandbox has no conversation "cnv_none".')
+  expect(() => answer(id, '')).toThrow('The message must be a non-empty string')
+  expect(() => answer(id, 'Hello', { member: 'mem_none' })).toThrow('has no member with the membership id mem_none')
+  expect(() => answer(id, 'Hello', { person: 'mem_none' } as object)).toThrow('`answer` option')
+})
+
 test('a colleague changes and removes what the service has, without a request or a write', () => {
   const { state, requests, updateConversation, removeItem } = createSandbox({ organizations: 1 })
   const [conversation, other] = state.conversations

@@ -1,4 +1,5 @@
 import type { Sandbox } from '../../sandbox/index.ts'
+import type { FaultTestChange } from '../faults.ts'
 import type { FaultTestEnd, FaultTestOptions } from '../options.ts'
 
 /** The sandbox and the folder of one run of a program. */
@@ -29,7 +30,8 @@ export interface ProgramOutcome {
 export type ProgramExit = 'done' | 'verify' | 'fix' | 'retry' | 'reconnect'
 
 /** Options of `faultTestProgram`. */
-export interface ProgramOptions extends Pick<FaultTestOptions, 'sandbox' | 'faults' | 'requests' | 'only' | 'signal'> {
+export interface ProgramOptions
+  extends Pick<FaultTestOptions, 'sandbox' | 'faults' | 'requests' | 'only' | 'unseen' | 'signal'> {
   /**
    * Returns the environment variables that the program gets in addition to SUPPORT_WORKSPACE_URL,
    * SUPPORT_WORKSPACE_TOKEN, SUPPORT_WORKSPACE_FOLDER and the environment of this process.
@@ -65,8 +67,13 @@ export interface ProgramOptions extends Pick<FaultTestOptions, 'sandbox' | 'faul
   readonly cwd?: string | undefined
   /** Prepares the sandbox and the folder of a run before the program first starts. */
   readonly setup?: ((sandbox: Sandbox, run: ProgramRun) => void | Promise<void>) | undefined
-  /** Checks the data and the folder after the program has ended, and throws if they are wrong. */
-  readonly check?: ((sandbox: Sandbox, outcome: ProgramOutcome) => void | Promise<void>) | undefined
+  /**
+   * Checks the data and the folder after the program has ended, and throws if they are wrong. The third parameter is as
+   * in `FaultTestOptions`.
+   */
+  readonly check?:
+    | ((sandbox: Sandbox, outcome: ProgramOutcome, change: FaultTestChange | undefined) => void | Promise<void>)
+    | undefined
   /**
    * Whether to inject only the six faults that find most, for a test that runs at every change.
    *

@@ -113,7 +113,9 @@ export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]):
       .filter((line) => !aroundMessage.test(line))
       .slice(-shownLines)
     const error = `${attempts.at(-1)}: ${lines.at(-1)}`
-    const checking = Promise.resolve().then(() => plan.check?.(sandbox, { end, folder, attempts, output: text }))
+    const checking = Promise.resolve().then(() =>
+      plan.check?.(sandbox, { end, folder, attempts, output: text }, service.change),
+    )
     return {
       ...effects,
       what: 'program',
@@ -127,6 +129,9 @@ export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]):
       hasMetFault: hasMetFault ?? false,
       errors: tokens.some((token) => text.includes(token)) ? [text] : [],
       uncaught: [],
+      change: service.change,
+      unseen: plan.unseen === 'allowed' ? [] : service.lastLook.unseen,
+      checksChange: (plan.check?.length ?? 0) > 2,
       secrets: tokens,
       checkError: await checking.then(
         () => undefined,

@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { RecordedRequest, Sandbox } from '../../sandbox/index.ts'
-import { changeAfter, faults, type Strike } from '../faults.ts'
+import { changeDueAfter, changedItem, changeItem, type FaultTestChange, faults, type Strike } from '../faults.ts'
+import { LastLook } from '../last-look.ts'
 import { createData } from '../stage.ts'
 import type { SharedNumbers } from './clock-file.ts'
 import type { ProgramOptions } from './program-options.ts'
@@ -30,6 +31,9 @@ export class ProgramService {
   requests = 0
   /** Number of writes that had been applied when the first fault struck. */
   writesBefore: number | undefined
+  /** The change that the customer or a colleague made. */
+  change: FaultTestChange | undefined
+  readonly lastLook: LastLook
   readonly #parts: ServiceParts
   readonly #server = createServer((incoming, outgoing) => void this.#respond(incoming, outgoing))
   readonly #counts = new Map<string, number>()
@@ -40,6 +44,7 @@ export class ProgramService {
 
   constructor(parts: ServiceParts) {
     this.#parts = parts
+    this.lastLook = new LastLook(() => parts.numbers.now)
     this.sandbox = createData(parts.options, () => this.#lateTime ?? parts.numbers.now)
   }
 
@@ -78,7 +83,10 @@ export class ProgramService {
   async #respond(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const { method = 'GET', url = '/', headers } = incoming
     const path = url.replace(/\?.*/, '')
-    let strike: Strike | undefined
+    const number = this.#numberOf(method, path)
+    const strike = this.#parts.strikes.find(({ fault, at }) => at === number && !faults[fault].isBefore)
+    const respond = this.lastLook.send(method, new URL(url, this.sandbox.url))
+    let status: number | undefined
     try {
       const body = await buffer(incoming)
       const sent = {
@@ -91,9 +99,9 @@ export class ProgramService {
       const send = (): Promise<Response> => this.sandbox.fetch(this.sandbox.url + url, sent)
       this.requests += 1
       await this.applyLate()
-      strike = this.#strikeAt(method, path)
       if (strike !== undefined) this.#strike(strike, { method, path }, incoming, send)
       const response = await send()
+      status = response.status
       outgoing.writeHead(response.status, Object.fromEntries(response.headers))
       for await (const chunk of response.body ?? []) outgoing.write(chunk)
       outgoing.end()
@@ -102,23 +110,32 @@ export class ProgramService {
       // Closes the connection after the bytes that were already written have been sent.
       incoming.socket.destroySoon()
     } finally {
-      if (strike !== undefined) changeAfter(strike, this.sandbox, path, this.#parts.cleanRequests)
+      respond(status)
+      if (number !== undefined) this.#changeAfter(number, path)
     }
   }
 
+  #changeAfter(number: number, path: string): void {
+    const { strikes, cleanRequests, numbers } = this.#parts
+    const strike = changeDueAfter(number, strikes)
+    const item = strike && changedItem(strike, path, cleanRequests)
+    if (strike === undefined || item === undefined) return
+    this.change = changeItem(strike.fault, this.sandbox, item, numbers.now)
+    if (this.change?.message !== undefined) this.lastLook.wrote(item.id)
+  }
+
   /**
-   * Returns the strike at a request. Several requests can be in flight, so their order can differ between runs. The
-   * struck request is therefore recognized by its method, its path and its number among requests with both.
+   * Returns the number that a request has in the run without faults. Several requests can be in flight, so their order
+   * can differ between runs. The request is therefore recognized by its method, its path and its number among requests
+   * with both.
    */
-  #strikeAt(method: string, path: string): Strike | undefined {
-    const { strikes, cleanRequests } = this.#parts
-    const isSame = (each: RecordedRequest): boolean => each.method === method && each.path === path
-    const count = (this.#counts.get(`${method} ${path}`) ?? 0) + 1
-    this.#counts.set(`${method} ${path}`, count)
-    return strikes.find(({ at }) => {
-      const struck = cleanRequests[at - 1]
-      return struck !== undefined && isSame(struck) && cleanRequests.slice(0, at).filter(isSame).length === count
-    })
+  #numberOf(method: string, path: string): number | undefined {
+    const count = this.#counts.get(`${method} ${path}`) ?? 0
+    this.#counts.set(`${method} ${path}`, count + 1)
+    const numbers = this.#parts.cleanRequests.flatMap((each, index) =>
+      each.method === method && each.path === path ? index + 1 : [],
+    )
+    return numbers[count]
   }
 
   #strike(

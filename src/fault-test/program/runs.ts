@@ -20,7 +20,7 @@ import type { FaultName, Strike } from '../faults.ts'
 import { createReport, type FaultTestReport } from '../report.ts'
 import type { Run } from '../run.ts'
 import { checkSelection, checkStruck, selectionChecks, singlesOf } from '../strikes.ts'
-import { optionsWithout, showProgress } from '../sweep.ts'
+import { checkUnseen, optionsWithout, showProgress } from '../sweep.ts'
 import { judge } from '../verdicts.ts'
 import { checkLinks } from './copy-folder.ts'
 import { killAtExit } from './process-group.ts'
@@ -68,6 +68,7 @@ const checks = {
       Object.entries(value).map(([code, end]) => [code, checkOneOf(`${name}[${code}]`, end, ends)]),
     )
   },
+  unseen: checkUnseen,
   quick: checkFlag,
   parallel: (name, value) => checkInteger(name, value, 1, 'Leave it out for the number of cores.'),
   signal: checkSignal,
