@@ -2,6 +2,7 @@ import {
   type Call,
   type CallOptions,
   type ChangeableOptions,
+  type CheckedClientOptions,
   type ClientOptions,
   type Core,
   callOperation,
@@ -183,11 +184,35 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     return callOperation(coreOf(this), operation, input, options)
   }
 
+  /**
+   * Returns a client with any other options, also those that `withOptions` cannot change.
+   *
+   * @internal
+   * @param change gets the options, with the limiter of this client
+   */
+  replaceOptions(change: (options: UsedOptions) => Partial<ClientOptions>): this {
+    const { given, rateLimiter, rateLimitKey } = coreOf(this).settings
+    const options = { ...given, rateLimiter, rateLimitKey } as UsedOptions
+    return derive(this, { ...options, ...change(options) } as typeof given, this.identity)
+  }
+
+  /**
+   * Calls an operation as it is, also a built-in one that a storage has kept without its schemas.
+   *
+   * @internal
+   */
+  callAgain(operation: Operation, input: OperationInput, options?: CallOptions): Call<unknown> {
+    return callOperation(coreOf(this), operation, input, options) as Call<unknown>
+  }
+
   /** @hidden */
   get [Symbol.toStringTag](): string {
     return 'SupportWorkspace'
   }
 }
+
+/** The options of a client, with the limiter that it uses. */
+type UsedOptions = ClientOptions & { readonly rateLimiter: RateLimiter }
 
 const cores = /* @__PURE__ */ new WeakMap<SupportWorkspace, Core>()
 
@@ -213,34 +238,15 @@ function equip(workspace: SupportWorkspace, core: Core, identity: Me | undefined
 }
 
 /**
- * Returns a copy of a client with any other options, also those that `withOptions` cannot change.
- *
- * @param change gets the options, with the limiter that the client uses
- */
-export function replaceOptions(
-  workspace: SupportWorkspace,
-  change: (options: ClientOptions & { readonly rateLimiter: RateLimiter }) => Partial<ClientOptions>,
-): SupportWorkspace {
-  const { given, rateLimiter, rateLimitKey } = coreOf(workspace).settings
-  const options = { ...given, rateLimiter, rateLimitKey } as ClientOptions & { readonly rateLimiter: RateLimiter }
-  return derive(workspace, { ...options, ...change(options) }, workspace.identity)
-}
-
-/** Calls an operation as it is, also a built-in one that a storage has kept without its schemas. */
-export function callAgain(workspace: SupportWorkspace, operation: Operation, input: OperationInput): Call<unknown> {
-  return callOperation(coreOf(workspace), operation, input, undefined) as Call<unknown>
-}
-
-/**
  * Returns a copy of a client with other options. The copy keeps the class and the fields of the client, without calling
  * the constructor of a subclass.
  */
 function derive<Client extends SupportWorkspace>(
   workspace: Client,
-  options: ClientOptions,
+  options: CheckedClientOptions,
   identity: Me | undefined,
 ): Client {
   const copy = Object.assign(Object.create(Object.getPrototypeOf(workspace)), workspace) as Client
-  equip(copy, createCore(settingsOf(checkClientOptions(options))), identity)
+  equip(copy, createCore(settingsOf(options)), identity)
   return copy
 }

@@ -1,4 +1,4 @@
-import { type Guard, guardKey, type Middleware } from '../core/index.ts'
+import type { AccessTokenSource, ClientOptions } from '../core/index.ts'
 import { InsufficientScopeError, SupportWorkspaceError } from '../errors/index.ts'
 import { scopesIn } from '../shared/scopes.ts'
 import type { SupportWorkspace } from './client.ts'
@@ -57,14 +57,30 @@ export class TokenIdentities {
     return identity
   }
 
-  async #ask(workspace: SupportWorkspace): Promise<TokenIdentity> {
-    let used: string | undefined
-    const guard: Guard = (send, { accessToken }) => {
-      used = accessToken
-      return send()
+  /** Returns the identity of the token that a request would have now. Sends a request only if it is not known. */
+  async current(): Promise<TokenIdentity> {
+    let known: TokenIdentity | undefined
+    const stop = new Error('The token is known.')
+    try {
+      return await this.#ask(this.#workspace, (token) => {
+        known = this.#known.get(token)
+        if (known !== undefined) throw stop
+      })
+    } catch (thrown) {
+      if (thrown === stop && known !== undefined) return known
+      throw thrown
     }
-    const middleware: Middleware = (call, next) => next({ ...call, [guardKey]: guard } as typeof call)
-    const { organization, user, scopes, actor } = await workspace.withOptions({ middleware }).me()
+  }
+
+  async #ask(workspace: SupportWorkspace, see?: (token: string) => void): Promise<TokenIdentity> {
+    let used: string | undefined
+    const client = workspace.replaceOptions(({ accessToken }) =>
+      watchToken(accessToken, (token) => {
+        used = token
+        see?.(token)
+      }),
+    )
+    const { organization, user, scopes, actor } = await client.me()
     if (typeof organization?.id !== 'string' || organization.id === '') {
       throw new SupportWorkspaceError('The service does not tell the organization of the token.', {
         hint: 'Without it, the key of another organization could be taken for the one of this organization.',
@@ -77,7 +93,7 @@ export class TokenIdentities {
       actor: actor ?? undefined,
       scopes: granted?.length === 0 ? undefined : granted,
     }
-    // A middleware can reply from a cache, and then no token was used.
+    // A middleware can reply itself, and then no token was used.
     if (used !== undefined) this.#remember(used, identity)
     return identity
   }
@@ -87,6 +103,25 @@ export class TokenIdentities {
     this.#known.set(token, identity)
     for (const oldest of [...this.#known.keys()].slice(0, -most)) this.#known.delete(oldest)
   }
+}
+
+/** Returns an option that calls a function with each token. */
+function watchToken(
+  source: ClientOptions['accessToken'],
+  see: (token: string) => void,
+): Partial<Pick<ClientOptions, 'accessToken'>> {
+  if (typeof source === 'string') {
+    see(source)
+    return {}
+  }
+  const { getAccessToken, ...rest } = typeof source === 'object' ? source : ({} as Partial<AccessTokenSource>)
+  const onInvalidToken = rest.onInvalidToken?.bind(source)
+  const get = async () => {
+    const token = typeof source === 'function' ? await source() : await source.getAccessToken()
+    see(token)
+    return token
+  }
+  return { accessToken: { getAccessToken: get, ...(onInvalidToken && { onInvalidToken }) } }
 }
 
 function unreadable(

@@ -1,6 +1,6 @@
 // The names that other folders import from the client. `src/index.ts` has the public names.
 
-export { callAgain, replaceOptions, SupportWorkspace } from './client.ts'
+export { SupportWorkspace } from './client.ts'
 export { TokenIdentities } from './identity.ts'
 export { schemas } from './lazy-schemas.ts'
 export type { Me } from './models/me.ts'

@@ -64,10 +64,10 @@ async function headersOf(record: CallRecord, accessToken: string): Promise<Reado
 
 /** Runs the guard of a journal around the request. */
 async function guarded(record: CallRecord, accessToken: string, send: () => Promise<Reply>): Promise<Reply> {
-  const { call, clock, sent } = record
-  if (call.guard === undefined) return send()
+  const { call, clock, sent, settings } = record
+  if (settings.guard === undefined || call.operation.method === 'GET') return send()
   try {
-    return await call.guard(send, {
+    return await settings.guard.around(send, {
       accessToken,
       signal: clock.waitSignal,
       timeLeft: clock.remaining,

@@ -7,20 +7,28 @@ import { longestTimer } from '../shared/check-options.ts'
  */
 export class CallClock {
   readonly #caller: AbortSignal | undefined
+  readonly #whole: AbortSignal | undefined
   readonly #deadline: number
   /** Aborts the step under way. */
   #step = new AbortController()
   /** Aborts the wait for a retry, which outlives the timeout of an attempt. */
   #wait: AbortController | undefined
+  /** Whether a request is under way, which can finish after the whole call has ended. */
+  #isSending = false
   /** Rejects the step under way. */
   #interrupt: (reason: unknown) => void = () => {}
   /** Why the call ended early: `reason` is the caller's, or an error if its time is over. */
   end: { readonly reason: unknown; readonly isLate: boolean } | undefined
 
-  /** @param deadline when the time of the call is over, in milliseconds of `performance.now()` */
-  constructor(caller: AbortSignal | undefined, deadline: number) {
+  /**
+   * @param deadline when the time of the call is over, in milliseconds of `performance.now()`
+   * @param whole aborts when the call has ended for its caller, if a middleware sends it
+   */
+  constructor(caller: AbortSignal | undefined, deadline: number, whole?: AbortSignal) {
     this.#caller = caller
+    this.#whole = whole
     this.#deadline = deadline
+    whole?.addEventListener('abort', this.#onEnd)
     if (caller?.aborted) this.#onAbort()
     else caller?.addEventListener('abort', this.#onAbort)
   }
@@ -47,10 +55,28 @@ export class CallClock {
     return this.#deadline - performance.now()
   }
 
-  /** Throws if the call is over. Synchronous work can outrun the timer. */
-  throwIfOver(): void {
+  /** Whether nothing more is sent. Synchronous work can outrun the timer. */
+  get isOver(): boolean {
     if (this.remaining <= 0) this.#expire()
-    if (this.end !== undefined) throw this.end.reason
+    if (this.#whole?.aborted) this.#onEnd()
+    return this.end !== undefined
+  }
+
+  throwIfOver(): void {
+    if (this.isOver) throw this.end?.reason
+  }
+
+  /**
+   * Returns the result of a request. If the whole call ends meanwhile, the request can finish, because a cache can have
+   * handed its reply to other calls.
+   */
+  async runRequest<Value>(request: PromiseLike<Value>, limit: number, createError: () => unknown): Promise<Value> {
+    this.#isSending = true
+    try {
+      return await this.run(request, limit, createError)
+    } finally {
+      this.#isSending = false
+    }
   }
 
   /**
@@ -89,12 +115,17 @@ export class CallClock {
     this.#interrupt(error)
   }
 
-  /** Stops following the caller's signal. */
+  /** Stops following the signals. */
   stop(): void {
     this.#caller?.removeEventListener('abort', this.#onAbort)
+    this.#whole?.removeEventListener('abort', this.#onEnd)
   }
 
   readonly #onAbort = () => this.#endWith((this.#caller as AbortSignal).reason, false)
+
+  readonly #onEnd = () => {
+    if (!this.#isSending) this.#endWith((this.#whole as AbortSignal).reason, false)
+  }
 
   #expire(): void {
     this.#endWith(new DOMException('The total timeout has expired.', 'TimeoutError'), true)

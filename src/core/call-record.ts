@@ -3,6 +3,7 @@ import { isError } from '../errors/redact.ts'
 import { CallClock } from './call-clock.ts'
 import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
 import type { PreparedCall } from './input.ts'
+import type { Sending } from './middleware.ts'
 import type { ResponseHead } from './response.ts'
 import { delayBefore, retryAfterOf } from './retry.ts'
 import type { ClientSettings } from './settings.ts'
@@ -56,12 +57,17 @@ export class CallRecord {
   #worst: Outcome
   #head: ResponseHead | undefined
 
-  constructor(call: PreparedCall, settings: ClientSettings) {
+  /** @param sending what a middleware has sent of the call */
+  constructor(call: PreparedCall, settings: ClientSettings, sending?: Sending) {
     this.call = call
     this.settings = settings
     this.start = call.startedAt ?? performance.now()
-    this.clock = new CallClock(call.signal as AbortSignal | undefined, this.start + call.totalTimeout)
-    this.#worst = call.history?.outcome ?? 'not-sent'
+    this.clock = new CallClock(
+      call.signal as AbortSignal | undefined,
+      this.start + call.totalTimeout,
+      sending?.whole.signal,
+    )
+    this.#worst = sending?.outcome ?? 'not-sent'
     const { after, before } = call.query
     this.cursor = call.operation.envelope === 'list' ? (after ?? before ?? undefined) : undefined
     if (this.cursor !== undefined) this.secrets.push(String(this.cursor))

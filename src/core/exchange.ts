@@ -37,7 +37,9 @@ export async function exchange(record: CallRecord, url: string, headers: Request
     return head?.isRefusal ? refusedError(record, head, '') : timeoutError(record, { limit, isSent: true })
   }
   try {
-    const reply = await clock.run(receive(record, url, headers, progress), call.timeout, () => expired('attempt'))
+    const reply = await clock.runRequest(receive(record, url, headers, progress), call.timeout, () =>
+      expired('attempt'),
+    )
     record.endAttempt(attempt, progress.head)
     return reply
   } catch (thrown) {

@@ -6,11 +6,11 @@ export { callOperation, copyDefinition, type OptionsOf, type ResultOf } from './
 export { readErrorBody } from './envelope.ts'
 export { classifyFetchError, type FetchFault, isPlatformFetch } from './fetch-error.ts'
 export { type AttemptStartEvent, type EventOf, emit, type Hooks, joinHooks, type OperationEvent } from './hooks.ts'
-export { checkSignal, type Guard, type GuardedAttempt, guardKey, wholeKey } from './input.ts'
+export { checkSignal } from './input.ts'
 export type { Reply } from './layers.ts'
 export type { ListOptions } from './list-options.ts'
 export { createLog, type Log } from './logging.ts'
-export type { Middleware, OutgoingCall } from './middleware.ts'
+export type { Guard, GuardedAttempt, Middleware, OutgoingCall } from './middleware.ts'
 export type {
   Evidence,
   InputOf,
@@ -25,6 +25,7 @@ export { BadFetch, isRedirect, OpenResponse, UnusableResponse } from './response
 export { type Core, createCore } from './send.ts'
 export {
   type ChangeableOptions,
+  type CheckedClientOptions,
   changeableChecks,
   changeOptions,
   checkClientOptions,

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, type Outcome, type RequestError } from '../errors/index.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
 import {
   type Check,
   type Checked,
@@ -12,7 +12,6 @@ import {
 import { isObject, type JsonObject, noJson, toJson } from '../shared/json.ts'
 import type { WebAbortSignal } from '../shared/web-types.ts'
 import { checkHeaders, type HeaderSource } from './headers.ts'
-import type { Reply } from './layers.ts'
 import { checkOperation, checkPath, isCustom, type Operation, type OperationInput } from './operation.ts'
 import type { CallOptions } from './options.ts'
 
@@ -38,55 +37,10 @@ export interface PreparedCall extends Omit<CapturedCall, 'body' | 'extraQuery' |
   readonly body: string | undefined
   /** The page number of a list, starting at 1. */
   readonly page?: number | undefined
-  /** Runs around each request: see `guarding`. */
-  readonly guard?: Guard | undefined
   /**
    * When the caller made the call, in milliseconds of `performance.now()`. Undefined if a middleware sends it later.
    */
   readonly startedAt?: number | undefined
-  /** The requests of the call that middleware has sent. Undefined if there is no middleware. */
-  readonly history?: CallHistory | undefined
-}
-
-/**
- * The requests of a call that middleware has sent. A journal begins a new history each time that it decides to send.
- */
-export interface CallHistory {
-  /** Whether the service might have applied a sent request. */
-  outcome: Outcome
-  /** The first request of a POST or PATCH that might have had an effect. It is never sent again. */
-  first: Promise<Reply> | undefined
-  /** The whole call, including all requests that a journal sends. */
-  readonly whole: { isSent?: boolean; isOver?: boolean }
-}
-
-/** Where a journal puts its guard into the call that it passes on. The same in every copy of this package. */
-export const guardKey: unique symbol = /* @__PURE__ */ Symbol.for('support-workspace-sdk.guard')
-
-/** Lets a journal find out whether two calls are the same call, which a middleware around the journal repeats. */
-export const wholeKey: unique symbol = /* @__PURE__ */ Symbol.for('support-workspace-sdk.whole')
-
-/** Sends a request, and does the work immediately before and after it. */
-export type Guard = (send: () => Promise<Reply>, attempt: GuardedAttempt) => Promise<Reply>
-
-export interface GuardedAttempt {
-  /** The token that the request has. */
-  readonly accessToken: string
-  /** Aborts when the call ends early. */
-  readonly signal: AbortSignal
-  /** The rest of the `totalTimeout`, in milliseconds. */
-  readonly timeLeft: number
-  /**
-   * Returns the error for a request that is held back, because the service has refused what has to go before it. The
-   * call then waits as if the request itself had been refused.
-   *
-   * @param retryAfter in seconds
-   */
-  readonly heldBack: (retryAfter: number | undefined) => RequestError
-  /** Returns the result of a step, or rejects as soon as the call ends. */
-  readonly untilEnd: <Value>(step: PromiseLike<Value>) => Promise<Value>
-  /** Whether the service might have applied the request that failed with this error. */
-  readonly mayHaveBeenApplied: (thrown: unknown) => boolean
 }
 
 /** The checked options of a call, with the client's as defaults. */

@@ -18,13 +18,5 @@ export interface Reply<Data = unknown> {
   readonly response: ResponseInfo
 }
 
-/** The next layer, or the innermost function. */
+/** Sends a request, and resolves with its reply. */
 export type Next<Request> = (request: Request) => Promise<Reply>
-
-/** A function that passes a request on, possibly changed, and sees the reply or the failure. */
-export type Layer<Request> = (request: Request, next: Next<Request>) => Promise<Reply>
-
-/** Returns a function that passes a request through the layers, from the first to the last, and then sends it. */
-export function compose<Request>(layers: readonly Layer<Request>[], innermost: Next<Request>): Next<Request> {
-  return layers.reduceRight<Next<Request>>((next, layer) => (request) => layer(request, next), innermost)
-}

@@ -2,7 +2,7 @@ import type { RateLimiter } from '../rate-limiter/index.ts'
 import type { Actor } from '../shared/actor.ts'
 import type { WebAbortSignal, WebFetch } from '../shared/web-types.ts'
 import type { Hooks } from './hooks.ts'
-import type { Middleware } from './middleware.ts'
+import type { Guard, Middleware } from './middleware.ts'
 import type { QueryValue } from './operation.ts'
 
 /** Provides the access token of a client, and is notified when the service rejects it. */
@@ -159,6 +159,8 @@ export interface ClientOptions<A extends Actor = Actor> {
    * @default none
    */
   readonly middleware?: Middleware | readonly Middleware[] | undefined
+  /** @internal What a journal does around the writes of the client that it makes. */
+  readonly guard?: Guard | undefined
   /**
    * Whether replies must come from the service. Middleware sees this option as `call.fresh`, and a cache passes such a
    * call on. A `WriteJournal` sets it when it confirms a write.

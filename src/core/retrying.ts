@@ -53,7 +53,7 @@ function retryPolicy(record: CallRecord): (failed: { readonly error: unknown }) 
   let refusals = 0
   return ({ error }) => {
     const failure = record.failureOf(error)
-    if (failure === undefined || !canPass(record, error) || clock.end !== undefined) return false
+    if (failure === undefined || !canPass(record, error) || clock.isOver) return false
     // A refused call counts as unsent. It waits as long as the service serves other calls.
     if (failure.head?.status !== 429 && !failure.isHeldBack) retries += 1
     else refusals = failure.countsAsRetry ? refusals + 1 : 0

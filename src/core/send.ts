@@ -5,7 +5,7 @@ import { actorSelfRequired, timeoutError } from './call-errors.ts'
 import { CallRecord } from './call-record.ts'
 import type { PreparedCall } from './input.ts'
 import type { Next, Reply } from './layers.ts'
-import { aroundCall, sendingOnce } from './middleware-layer.ts'
+import { type Sending, sendThrough } from './middleware.ts'
 import { urlOf } from './prepare.ts'
 import { sendUntilDone } from './retrying.ts'
 import type { ClientSettings } from './settings.ts'
@@ -17,16 +17,17 @@ export interface Core {
 }
 
 export function createCore(settings: ClientSettings): Core {
-  const send = (call: PreparedCall) => sendCall(call, settings)
-  return { settings, send: settings.middleware.length === 0 ? send : aroundCall(settings, sendingOnce(send)) }
+  const send = (call: PreparedCall, sending?: Sending) => sendCall(call, settings, sending)
+  if (settings.middleware.length === 0) return { settings, send: (call) => send(call) }
+  return { settings, send: (call) => sendThrough(settings, call, send) }
 }
 
 /**
  * Rejects with a `RequestError`, an `InvalidArgumentError`, the caller's abort reason, or the token provider's error.
  */
-async function sendCall(call: PreparedCall, settings: ClientSettings): Promise<Reply> {
+async function sendCall(call: PreparedCall, settings: ClientSettings, sending?: Sending): Promise<Reply> {
   const url = urlOf(call, settings.baseUrl)
-  const record = new CallRecord(call, settings)
+  const record = new CallRecord(call, settings, sending)
   const { clock } = record
   record.startCall()
   try {
@@ -40,7 +41,7 @@ async function sendCall(call: PreparedCall, settings: ClientSettings): Promise<R
     const isLate = clock.end?.isLate && clock.isEnd(thrown)
     const error = isLate ? timeoutError(record, { limit: 'total', isSent: false }) : thrown
     record.endCall({ error })
-    if (call.history !== undefined && record.mayHaveBeenApplied(error)) call.history.outcome = 'unknown'
+    if (sending !== undefined && record.mayHaveBeenApplied(error)) sending.outcome = 'unknown'
     throw error
   } finally {
     clock.stop()

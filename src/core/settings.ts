@@ -1,4 +1,4 @@
-import { SupportWorkspaceError } from '../errors/index.ts'
+import { InvalidArgumentError, SupportWorkspaceError } from '../errors/index.ts'
 import { safeCause } from '../errors/redact.ts'
 import { AdaptiveRateLimiter, type RateLimiter } from '../rate-limiter/index.ts'
 import { type Actor, checkActor } from '../shared/actor.ts'
@@ -24,7 +24,7 @@ import type { WebFetch } from '../shared/web-types.ts'
 import { checkHeaders, copyAppInfo, type HeaderSource, userAgent } from './headers.ts'
 import { type Hooks, hookNames } from './hooks.ts'
 import { createLog, loggingDrift, loggingHooks, logLevels, warningOnce } from './logging.ts'
-import type { Middleware } from './middleware.ts'
+import type { Guard, Middleware } from './middleware.ts'
 import type { AccessTokenSource, ClientOptions, Drift, Logger, ValidationMode } from './options.ts'
 import type { Warn } from './undocumented.ts'
 
@@ -52,10 +52,12 @@ const clientChecks = {
   rateLimitKey: checkText,
   appInfo: copyAppInfo,
   allowInsecureHttp: checkFlag,
-} satisfies Record<keyof ClientOptions, Check<unknown>>
+} satisfies Record<Exclude<keyof ClientOptions, 'guard'>, Check<unknown>>
 
-/** The checked options of a client. A second check gives the same options, so another client can be made of them. */
-export type CheckedClientOptions = Checked<typeof clientChecks>
+/** The checked options of a client. */
+export interface CheckedClientOptions extends Checked<typeof clientChecks> {
+  readonly guard?: Guard | undefined
+}
 
 /** @throws InvalidArgumentError that names the option */
 export function checkClientOptions(options: ClientOptions): CheckedClientOptions {
@@ -79,14 +81,27 @@ export function changeableChecks() {
 export function changeOptions(
   { given, rateLimiter, rateLimitKey }: ClientSettings,
   changes: ChangeableOptions,
-): ClientOptions {
-  const checked = readOptions(changes, changeableChecks(), '`withOptions`')
+): CheckedClientOptions {
+  // Only a journal passes a guard, so no message names this option.
+  const guard = isObject(changes) ? (changes.guard as Guard | undefined) : undefined
+  const checks = { ...changeableChecks(), ...(guard && { guard: () => guard }) }
+  const checked: Checked<ReturnType<typeof changeableChecks>> = readOptions(changes, checks, '`withOptions`')
+  if (guard !== undefined && given.guard !== undefined) throw nested()
   const changed = Object.fromEntries(Object.entries(checked).filter(([, value]) => value !== undefined))
   // Another limiter gets the key that the caller gave, if there is one.
   const isKept = changed.rateLimiter === undefined || !automaticKey.test(rateLimitKey ?? '')
   const shared = isKept ? { rateLimiter, rateLimitKey } : { rateLimitKey: undefined }
-  const middleware = [...(given.middleware ?? []), ...(checked.middleware ?? [])]
-  return { ...given, ...shared, ...changed, middleware } as ClientOptions
+  const middleware = [...(given.middleware ?? []), ...(checked.middleware ?? []), ...(guard ? [guard.middleware] : [])]
+  return { ...given, ...shared, ...changed, middleware, guard: guard ?? given.guard }
+}
+
+/** Only one journal can run its guard around a write. */
+function nested(): InvalidArgumentError {
+  return new InvalidArgumentError(
+    'workspace',
+    'The client of this journal comes from `once` of another journal.',
+    'Create the journal with a client from outside of `once`.',
+  )
 }
 
 /** A source of tokens. If its token never changes, it has the token too. */
@@ -116,6 +131,7 @@ export interface ClientSettings {
   /** Headers of the client. Later entries take precedence. */
   readonly headers: readonly HeaderSource[]
   readonly middleware: readonly Middleware[]
+  readonly guard: Guard | undefined
   readonly fresh: boolean
   readonly rateLimiter: RateLimiter
   /** Undefined if the key is the digest of the token, which is computed later. */
@@ -148,6 +164,7 @@ export function settingsOf(given: CheckedClientOptions): ClientSettings {
     warn: warningOnce(given.logger, given.logLevel),
     headers: [{ accept: 'application/json', ...userAgent(appInfo) }, ...(headers ? [headers] : [])],
     middleware: given.middleware ?? [],
+    guard: given.guard,
     fresh: given.fresh ?? false,
     rateLimiter: given.rateLimiter ?? new AdaptiveRateLimiter(),
     rateLimitKey,

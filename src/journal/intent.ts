@@ -1,5 +1,5 @@
 import type { SupportWorkspace } from '../client/index.ts'
-import { guardKey, type OutgoingCall, type Reply, wholeKey } from '../core/index.ts'
+import type { Guard, Operation, OutgoingCall, Reply } from '../core/index.ts'
 import { InvalidArgumentError, RequestError, SupportWorkspaceError } from '../errors/index.ts'
 import { untilAborted } from '../shared/abort.ts'
 import type { FindEffect } from './effects.ts'
@@ -49,12 +49,17 @@ export interface OnceOptions {
 
 /** Runs the function of one `once` call, sends its write, and confirms the write if necessary. */
 export class Intent {
+  /** Goes into the client of the function. */
+  readonly guard: Guard = {
+    middleware: (call, next) => this.#pass(call, next),
+    around: (request, attempt) => this.#sender?.around(request, attempt) ?? request(),
+  }
   readonly #shared: Shared
   readonly #key: string
   readonly #options: OnceOptions & { readonly before?: Before | undefined }
   #sending: Promise<Reply> | undefined
-  /** The call that sends the write. Stays the same if a middleware outside the journal repeats the call. */
-  #whole: object | undefined
+  /** Of the call that sends the write. The object is the same if a middleware outside the journal repeats the call. */
+  #operation: Operation | undefined
   #misuse: SupportWorkspaceError | undefined
   /** The result of the write. Undefined until the write is applied. */
   #applied: { readonly id?: string | undefined } | undefined
@@ -72,7 +77,7 @@ export class Intent {
     this.#options = options
   }
 
-  /** Runs the function, whose calls go through `pass`, and returns the result of its write. */
+  /** Runs the function, whose calls go through the guard, and returns the result of its write. */
   async run<Data>(task: () => PromiseLike<Data>): Promise<{ readonly id?: string | undefined; readonly data?: Data }> {
     const [ended] = await Promise.allSettled([(async () => task())()])
     this.#hasEnded = true
@@ -90,18 +95,17 @@ export class Intent {
   }
 
   /** Middleware of the function's client. Sends reads as they are, and the write through the journal. */
-  async pass(call: OutgoingCall, send: Send): Promise<Reply> {
+  async #pass(call: OutgoingCall, send: Send): Promise<Reply> {
     if (call.operation.method === 'GET') return send(call)
-    const { [wholeKey]: whole } = call as { readonly [wholeKey]?: object }
     if (this.#sending !== undefined) {
-      if (whole === this.#whole) return this.#sending
+      if (call.operation === this.#operation) return this.#sending
       const hint = 'Use another key for the second write. `journal.get` tells if the first was applied.'
       this.#misuse = this.#leftOpen('sent a second write', hint)
       throw this.#misuse
     }
     // `once` has already returned the result of the key.
     if (this.#hasEnded) throw this.#misused('was sent after its function had ended')
-    this.#whole = whole
+    this.#operation = call.operation
     this.#sending = this.#settle(call, send)
     return this.#sending
   }
@@ -140,8 +144,7 @@ export class Intent {
     if (unconfirmed >= stopAfter) throw stopped(write, stopAfter)
     this.#hasResent ||= repeated !== undefined
     this.#sender = new Sending(this.#shared, this.#key, write, this.#options.before, repeated)
-    const guarded = { ...write.call, [guardKey]: this.#sender.guard }
-    const sent = await this.#sender.send(() => send(guarded))
+    const sent = await this.#sender.send(() => send(write.call))
     if (sent === 'outdated') return undefined
     if ('declined' in sent) {
       const reason = repeated === undefined ? 'unclear' : 'absent'

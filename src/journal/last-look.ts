@@ -1,4 +1,4 @@
-import { replaceOptions, type SupportWorkspace } from '../client/index.ts'
+import type { SupportWorkspace } from '../client/index.ts'
 import type { GuardedAttempt, Middleware } from '../core/index.ts'
 import { RateLimitError } from '../errors/index.ts'
 import type { RateLimiter } from '../rate-limiter/index.ts'
@@ -22,7 +22,7 @@ export class LastLook {
         throw thrown
       }
     }
-    this.client = replaceOptions(workspace, (options) => ({
+    this.client = workspace.replaceOptions((options) => ({
       accessToken:
         typeof options.accessToken === 'string'
           ? accessToken

@@ -98,7 +98,7 @@ export class Sending {
   }
 
   /** Runs around the request of each attempt. */
-  readonly guard: Guard = async (request, attempt) => {
+  readonly around: Guard['around'] = async (request, attempt) => {
     if (this.#phase === 'sending') this.#phase = 'open'
     this.#declined = undefined
     try {

@@ -191,7 +191,7 @@ export class WriteJournal<A extends Actor = Actor> {
       checkFunction('write', write)
       const intent = new Intent(this.#shared, key, readOptions(options, onceChecks, '`once`'))
       const { middleware } = this.#shared.clock
-      const client = this.#workspace.withOptions({ middleware: [middleware, (call, next) => intent.pass(call, next)] })
+      const client = this.#workspace.withOptions({ middleware, guard: intent.guard })
       return intent.run(() => write(client))
     })
   }

@@ -10,7 +10,7 @@ import {
 import { WriteJournal } from 'support-workspace-sdk/journal'
 import { createSandbox, type FaultRule } from 'support-workspace-sdk/sandbox'
 import { memoryStorage } from 'support-workspace-sdk/storage'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import * as z from 'zod'
 import {
   json,
@@ -141,6 +141,7 @@ describe('middleware', () => {
     ['no data', {}, 'get'],
     ['a list without items', { data: {}, cursors: { after: null, before: null } }, 'list'],
     ['a list without cursors', { data: [] }, 'list'],
+    ['no response', { data: {}, cursors: { after: null, before: null } }, 'get'],
   ])('that returns %s is told to return what `next` returns', async (_, reply, kind) => {
     const client = makeClient({ fetch: scripted(json(page([]))), middleware: async () => reply as never })
     const failed = rejection(kind === 'get' ? client.organization.get() : client.contacts.list().toArray())
@@ -360,6 +361,85 @@ describe('a POST is sent once', () => {
     await journal.once('key', (client) => client.withOptions({ middleware }).contacts.create(contact)).catch(() => {})
     expect(fetch.requests.filter(({ method }) => method === 'POST').length).toBeLessThan(2)
   })
+})
+
+describe('nothing is sent after the end of a call', () => {
+  fakeClock()
+  const slow = () => refusal(429, 'slow_down', { 'retry-after': '1' })
+
+  test.each<[string, Middleware]>([
+    ['replaces the signal', (call, next) => next({ ...call, signal: undefined })],
+    [
+      'races `next` with a deadline',
+      (call, next) => {
+        const { promise, reject } = Promise.withResolvers<never>()
+        setTimeout(() => reject(new Error('enough')), 100)
+        return Promise.race([next(call), promise])
+      },
+    ],
+  ])('if a middleware %s', async (_, middleware) => {
+    jitter(0)
+    for (const method of ['POST', 'GET'] as const) {
+      const fetch = scripted(slow(), created())
+      const controller = new AbortController()
+      setTimeout(() => controller.abort(new Error('enough')), 100)
+      const client = makeClient({ fetch, middleware })
+      const call = rejection(client.request(method, '/x', {}, { signal: controller.signal }))
+      await vi.advanceTimersByTimeAsync(100)
+      expect(await call).toMatchObject({ message: 'enough' })
+      expect(vi.getTimerCount()).toBe(0)
+      await vi.advanceTimersByTimeAsync(10_000)
+      expect(fetch.requests).toHaveLength(1)
+    }
+  })
+
+  test('but a read that is under way can finish, for other calls that share it', async () => {
+    const { promise, resolve } = Promise.withResolvers<Response>()
+    let shared: Promise<unknown> | undefined
+    const middleware: Middleware = (call, next) => {
+      const reply = next({ ...call, signal: undefined })
+      shared = reply
+      return reply
+    }
+    const controller = new AbortController()
+    const client = makeClient({ fetch: () => promise, middleware })
+    const call = rejection(client.me({ signal: controller.signal }))
+    await vi.advanceTimersByTimeAsync(1)
+    controller.abort('mine')
+    expect(await call).toBe('mine')
+    resolve(json({ id: 'me' }))
+    expect(await shared).toMatchObject({ data: { id: 'me' } })
+  })
+
+  test('and a `next` that nobody awaits leaves no unhandled rejection', async () => {
+    const unhandled = vi.fn()
+    process.on('unhandledRejection', unhandled)
+    onTestFinished(() => void process.off('unhandledRejection', unhandled))
+    const response = { status: 200, headers: new Headers(), requestId: undefined }
+    const middleware: Middleware = async (call, next) => {
+      void next(call)
+      void next({ ...call, baseUrl: 'https://other.example' })
+      return { data: { id: 'mine' }, cursors: { after: null, before: null }, response }
+    }
+    const client = makeClient({ fetch: scripted(refusal(403, 'x')), middleware })
+    expect(await client.me()).toEqual({ id: 'mine' })
+    await vi.advanceTimersByTimeAsync(1_000)
+    vi.useRealTimers()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(unhandled).not.toHaveBeenCalled()
+  })
+})
+
+test('a middleware sees its own copy of the parameters, and a context that is NaN', async () => {
+  const seen: unknown[] = []
+  const middleware: Middleware = (call, next) => {
+    seen.push({ ...call.parameters }, call.context)
+    Object.assign(call.parameters, { id: 'other' })
+    return next(call)
+  }
+  const fetch = scripted(created())
+  await makeClient({ fetch, middleware: [middleware, middleware], context: Number.NaN }).contacts.get('c')
+  expect(seen).toEqual([{ id: 'c' }, Number.NaN, { id: 'c' }, Number.NaN])
 })
 
 test('a middleware cannot change the operation that all clients share', async () => {

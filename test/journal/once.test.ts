@@ -305,7 +305,7 @@ describe('the function', () => {
         client.messages.create(conversation, { body_html }),
       ),
     )
-    const message = expect.stringContaining('a journal sends this write through the client of another journal.')
+    const message = expect.stringContaining('comes from `once` of another journal.')
     expect(await rejection(nested)).toMatchObject({ name: 'InvalidArgumentError', message })
     expect(sent()).toEqual([])
     expect(await journal.list()).toEqual([])
