@@ -23,6 +23,7 @@ import { UnexpectedResponseError } from '../errors/index.ts'
 import type { RateLimiter } from '../rate-limiter/index.ts'
 import type { Actor } from '../shared/actor.ts'
 import { scopesIn } from '../shared/scopes.ts'
+import { readEnvironment } from './from-environment.ts'
 import type { Me } from './models/me.ts'
 import { Contacts } from './resources/contacts.ts'
 import { Conversations } from './resources/conversations.ts'
@@ -88,6 +89,23 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   /** @throws InvalidArgumentError if an option is invalid. */
   constructor(options: ClientOptions<A> & NamedActor<A>) {
     equip(this, createCore(settingsOf(checkClientOptions(options))), undefined)
+  }
+
+  /**
+   * Creates a client for the token in the environment variable `SUPPORT_WORKSPACE_TOKEN`, for scripts and jobs. Sends it to
+   * `SUPPORT_WORKSPACE_URL`, or to `https://api.supportwire.app` if that is not set. The command reads the same
+   * variables, and `support-workspace-sdk sandbox` prints both for a sandbox.
+   *
+   * @example
+   * const workspace = SupportWorkspace.fromEnvironment({ actor: 'self' })
+   * const { data } = await workspace.conversations.list({ limit: 3 })
+   *
+   * @throws InvalidArgumentError if the token is not set, if an option is invalid, or in a browser.
+   */
+  static fromEnvironment<const A extends Actor = Actor>(
+    options?: Omit<ClientOptions<A>, 'baseUrl' | 'accessToken'>,
+  ): SupportWorkspace<A> {
+    return new SupportWorkspace<Actor>({ ...options, ...readEnvironment() } as ClientOptions) as SupportWorkspace<A>
   }
 
   /**

@@ -1,5 +1,6 @@
 import { type Attempt, isSupportWorkspaceError, type Outcome, type RequestError } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
+import { notify } from '../shared/notify.ts'
 import { CallClock } from './call-clock.ts'
 import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
 import type { PreparedCall } from './input.ts'
@@ -51,6 +52,8 @@ export class CallRecord {
   readonly secrets: string[] = []
   /** How many requests of its operation were served when the call sent its last one. */
   servedBefore: number | undefined
+  /** What a rate limiter does when the call has ended. */
+  readonly endListeners: (() => void)[] = []
   /** The failure of the last request. */
   failure: Failure | undefined
   readonly #id = ++lastCallId
@@ -189,6 +192,7 @@ export class CallRecord {
 
   /** @param failed absent if the call succeeded */
   endCall(failed?: Failed): void {
+    for (const listener of this.endListeners) notify(listener)
     this.#emit('onOperationEnd', () => ({
       duration: Math.round(performance.now() - this.start),
       attempts: this.sent,

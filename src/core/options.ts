@@ -169,6 +169,12 @@ export interface ClientOptions<A extends Actor = Actor> {
    */
   readonly fresh?: boolean | undefined
   /**
+   * Whether calls are marked as `background` for the rate limiter, so that they give way to writes.
+   *
+   * @internal
+   */
+  readonly background?: boolean | undefined
+  /**
    * Decides when requests are sent. Share a limiter between the clients of a connection, so that they find their rate
    * together.
    *

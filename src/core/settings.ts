@@ -52,11 +52,12 @@ const clientChecks = {
   rateLimitKey: checkText,
   appInfo: copyAppInfo,
   allowInsecureHttp: checkFlag,
-} satisfies Record<Exclude<keyof ClientOptions, 'guard'>, Check<unknown>>
+} satisfies Record<Exclude<keyof ClientOptions, 'guard' | 'background'>, Check<unknown>>
 
 /** The checked options of a client. */
 export interface CheckedClientOptions extends Checked<typeof clientChecks> {
   readonly guard?: Guard | undefined
+  readonly background?: boolean | undefined
 }
 
 /** @throws InvalidArgumentError that names the option */
@@ -82,14 +83,15 @@ export function changeOptions(
   { given, rateLimiter, rateLimitKey }: ClientSettings,
   changes: ChangeableOptions,
 ): CheckedClientOptions {
-  // Only a journal passes a guard, so no message names this option.
-  const guard = isObject(changes) ? (changes.guard as Guard | undefined) : undefined
-  const checks = { ...changeableChecks(), ...(guard && { guard: () => guard }) }
+  // Only this package passes these two, so no message names them.
+  const { guard, background } = (isObject(changes) ? changes : {}) as ClientOptions
+  const internal = { ...(guard && { guard: () => guard }), ...(background && { background: () => background }) }
+  const checks = { ...changeableChecks(), ...internal }
   const checked: Checked<ReturnType<typeof changeableChecks>> = readOptions(changes, checks, '`withOptions`')
   if (guard !== undefined && given.guard !== undefined) throw nested()
   const changed = Object.fromEntries(Object.entries(checked).filter(([, value]) => value !== undefined))
   // Another limiter gets the key that the caller gave, if there is one.
-  const isKept = changed.rateLimiter === undefined || !automaticKey.test(rateLimitKey ?? '')
+  const isKept = (changed.rateLimiter ?? rateLimiter) === rateLimiter || !automaticKey.test(rateLimitKey ?? '')
   const shared = isKept ? { rateLimiter, rateLimitKey } : { rateLimitKey: undefined }
   const middleware = [...(given.middleware ?? []), ...(checked.middleware ?? []), ...(guard ? [guard.middleware] : [])]
   return { ...given, ...shared, ...changed, middleware, guard: guard ?? given.guard }
@@ -133,6 +135,8 @@ export interface ClientSettings {
   readonly middleware: readonly Middleware[]
   readonly guard: Guard | undefined
   readonly fresh: boolean
+  /** Whether the calls give way to writes, where the rate limiter allows it. */
+  readonly background: boolean
   readonly rateLimiter: RateLimiter
   /** Undefined if the key is the digest of the token, which is computed later. */
   readonly rateLimitKey: string | undefined
@@ -166,6 +170,7 @@ export function settingsOf(given: CheckedClientOptions): ClientSettings {
     middleware: given.middleware ?? [],
     guard: given.guard,
     fresh: given.fresh ?? false,
+    background: given.background ?? false,
     rateLimiter: given.rateLimiter ?? new AdaptiveRateLimiter(),
     rateLimitKey,
     findRateLimitKey: rateLimitKey === undefined ? rememberDigest(accessToken as string) : () => rateLimitKey,

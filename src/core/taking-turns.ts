@@ -5,7 +5,7 @@ import { callerError, heldBackError } from './call-errors.ts'
 import type { CallRecord, Failure } from './call-record.ts'
 
 /** Ends a permit, if the limiter wants to know. */
-type EndPermit = ((refused?: RefusedRequest) => void) | undefined
+type EndPermit = ((refused?: RefusedRequest, failure?: 'unserved') => void) | undefined
 
 /** A permit of the rate limiter. */
 interface Turn {
@@ -31,8 +31,9 @@ export async function takeTurn(record: CallRecord): Promise<Turn> {
         failure.countsAsRetry = tally.served === servedBefore
         return notify(end, { retryAfter: failure.retryAfter })
       }
-      if (result === 'served' || isServed(failure?.head?.status)) tally.served += 1
-      notify(end)
+      const hasServed = result === 'served' || isServed(failure?.head?.status)
+      if (hasServed) tally.served += 1
+      notify(end, undefined, hasServed ? undefined : 'unserved')
     },
   }
 }
@@ -47,6 +48,8 @@ async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string
     acquired = rateLimiter.acquire(key, clock.signal, {
       operation: operationOf(record),
       canWait,
+      background: settings.background,
+      whenOver: (listener) => void record.endListeners.push(listener),
       startedAt: start,
       timeLeft: clock.remaining,
       onWait(wait, pause = 0) {
@@ -66,7 +69,7 @@ async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string
   } catch (thrown) {
     // The limiter might have ignored the signal, or granted the permit at the same moment.
     Promise.resolve(acquired).then(
-      (end) => notify(end ?? undefined),
+      (end) => notify(end ?? undefined, undefined, 'unserved'),
       () => {},
     )
     throw heldBack ?? callerError(record, thrown, 'rate limiter')

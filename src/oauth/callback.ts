@@ -21,10 +21,6 @@ export type LoginCallback = string | WebURL | WebRequest
 export interface CheckedCallback {
   readonly code: string
   readonly codeVerifier: string
-  /** The parameters of the callback. Only the code if the browser has sent a grant. */
-  readonly parameters: URLSearchParams
-  /** The state that the parameters must have. Undefined if the browser has checked it. */
-  readonly state: string | undefined
   /** Texts that errors must not quote. */
   readonly secrets: readonly string[]
 }
@@ -49,7 +45,7 @@ export function checkCallback(
   const secrets = [...settings.secrets, state, codeVerifier, code]
   if (parameters.has('error')) throw authorizationError(parameters, transaction.scopes, secrets)
   if (code === '') throw missingParameter('code')
-  return { code, codeVerifier, parameters, state, secrets }
+  return { code, codeVerifier, secrets }
 }
 
 /**
@@ -113,7 +109,7 @@ function checkState(received: string | null, expected: string): void {
   if (isEqual(received, expected)) return
   throw new LoginError("The callback's `state` does not match this login.", {
     reason: 'state_mismatch',
-    hint: 'Start the login again. If this happens often, check that each browser keeps its own transaction.',
+    hint: 'Start the login again. In one browser, a newer login replaces an older one.',
   })
 }
 

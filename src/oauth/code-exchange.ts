@@ -1,9 +1,8 @@
 import {
   allowInsecureRequests,
-  authorizationCodeGrantRequest,
   customFetch,
-  processAuthorizationCodeResponse,
-  validateAuthResponse,
+  genericTokenEndpointRequest,
+  processGenericTokenEndpointResponse,
 } from 'oauth4webapi'
 import { withoutSecrets } from '../errors/redact.ts'
 import { AccessToken } from '../shared/access-token.ts'
@@ -38,7 +37,7 @@ interface Received {
 
 /**
  * Exchanges a code for an access token. The request is sent once, because a code works only once (RFC 6749, section
- * 4.1.2). oauth4webapi checks the callback, writes the request and checks the token. The SDK sends the request and
+ * 4.1.2). oauth4webapi writes the request and checks the token. The SDK has checked the callback, sends the request and
  * reads the response.
  *
  * @throws LoginError `invalid_grant`, `invalid_client`, `exchange_failed`
@@ -52,18 +51,16 @@ export async function exchangeCode(
   signal: WebAbortSignal | undefined,
 ): Promise<AccessToken> {
   const { baseUrl, clientId, credentials, fetch, issuer, redirectUri, timeout } = settings
-  const { codeVerifier, parameters, secrets, state } = grant
+  const { code, codeVerifier, secrets } = grant
   const server = { issuer, token_endpoint: `${baseUrl}/api/oauth/token` }
   const client = { client_id: clientId }
-  const callback = validateAuthResponse(server, client, standardOnly(parameters), state)
   const progress: { received?: Received } = {}
-  const response = await authorizationCodeGrantRequest(
+  const response = await genericTokenEndpointRequest(
     server,
     client,
     credentials.authenticate,
-    callback,
-    redirectUri,
-    codeVerifier,
+    'authorization_code',
+    { code, redirect_uri: redirectUri, code_verifier: codeVerifier },
     {
       // `baseUrl` has been checked.
       [allowInsecureRequests]: true,
@@ -78,7 +75,7 @@ export async function exchangeCode(
     },
   )
   const { status, fields } = progress.received as Received
-  const token = await processAuthorizationCodeResponse(server, client, response).catch((thrown: Error) => {
+  const token = await processGenericTokenEndpointResponse(server, client, response).catch((thrown: Error) => {
     // Copies only this property, because the error holds the token.
     const [field] = /access_token|token_type|scope/.exec(thrown.message) ?? ['token']
     throw unusableResponse(status, `it has no valid \`${field}\``, 'fix')
@@ -95,12 +92,4 @@ export async function exchangeCode(
     scope: withoutSecrets(scope, [accessToken, ...secrets]),
     requestedScope: scopes.requestedScope,
   })
-}
-
-/**
- * Returns the parameters of a successful callback (RFC 6749, section 4.1.2; RFC 9207). The redirect URI can have
- * others, of names that oauth4webapi rejects.
- */
-function standardOnly(parameters: URLSearchParams): URLSearchParams {
-  return new URLSearchParams([...parameters].filter(([name]) => ['code', 'state', 'iss'].includes(name)))
 }

@@ -87,7 +87,7 @@ function sentenceFor(failure: LoginFailure): string {
   const reason = reasonOf(failure)
   if (reason === 'authorization_failed') return 'The service rejected the login.'
   if (reason === 'transaction_used') return 'This login was already used. Try again if you are not connected.'
-  return 'This login is no longer valid. It took too long, was already used, or was started in another browser.'
+  return 'This login is no longer valid. It took too long, was already used or replaced by a newer one, or was started in another browser.'
 }
 
 const style = `

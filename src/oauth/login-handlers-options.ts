@@ -13,9 +13,9 @@ export type HandlerResult = WebResponse | void | Promise<WebResponse | void>
 export interface LoginContext<Data = unknown> {
   /** The callback request. */
   readonly request: WebRequest
-  /** The path to continue with. This is the default path if the cookie of the login is missing or invalid. */
+  /** The path to continue with. This is the default path if the cookie is missing, invalid or of another login. */
   readonly returnTo: string
-  /** The `data` passed to `start`. Undefined if there was none, or if the cookie of the login is missing or invalid. */
+  /** The `data` passed to `start`. Undefined if there was none, or if the cookie is missing, invalid or of another login. */
   readonly data: Data | undefined
 }
 
@@ -57,7 +57,7 @@ export interface LoginHandlersOptions<Data = unknown> extends LoginRequest {
    */
   readonly returnTo?: string | undefined
   /**
-   * Prefix of the cookie names, after `__Host-` over https. At most 64 letters, digits, `_` and `-`.
+   * Start of the cookie's name, after `__Host-` over https. At most 64 letters, digits, `_` and `-`.
    * @default 'support_login'
    */
   readonly cookieName?: string | undefined

@@ -3,7 +3,7 @@ import { toError } from '../errors/redact.ts'
 import type { AccessToken } from '../shared/access-token.ts'
 import { createSealer } from '../shared/seal.ts'
 import type { WebRequest, WebResponse } from '../shared/web-types.ts'
-import { loginCookies } from './login-cookies.ts'
+import { type LoginCookie, loginCookie } from './login-cookie.ts'
 import { type LoginFailure, loginErrorPage, statusOf } from './login-error-page.ts'
 import {
   checkReturnTo,
@@ -60,10 +60,12 @@ interface SealedLogin {
  * `Response`. Use `toNodeListener` for `node:http` and Express.
  *
  * The transaction is kept in an encrypted cookie of the browser that started the login. The cookie is HttpOnly and
- * SameSite=Lax, and also Secure if the redirect URI is https. The callback clears it. A callback in another browser
- * fails, because this browser has no cookie. A second callback with the same cookie fails with `transaction_used`, for
- * example at the same time or after a denial. In another process it fails because the service accepts a code only once.
- * After a completed login, further callbacks in the same process redirect to `returnTo` instead, without `onError`.
+ * SameSite=Lax, and also Secure if the redirect URI is https. A new login replaces it, and its callback clears it. A
+ * callback with another `state`, such as the one of an older tab, fails with `state_mismatch` and leaves it alone. A
+ * callback in another browser fails, because this browser has no cookie. A second callback with the same cookie fails
+ * with `transaction_used`, for example at the same time or after a denial. In another process it fails because the
+ * service accepts a code only once. After a completed login, further callbacks in the same process redirect to
+ * `returnTo` instead, without `onError`.
  *
  * Only the path of a request is used. Its scheme and host are ignored, because behind a proxy they differ from the URL
  * in the browser.
@@ -85,7 +87,7 @@ export function createLoginHandlers<Data = unknown>(
   checkApp(app)
   const { defaults, secret, onConnected, onError, defaultReturnTo, cookieName } = readHandlersOptions(options)
   const sealer = createSealer(secret, 'login cookie')
-  const cookies = loginCookies(app.redirectUri, cookieName)
+  const cookieOf = loginCookie(app, cookieName)
   /**
    * The path at which every login has started, for visitors without a login cookie. Without the query, which belongs to
    * one visitor. Paths that differ may belong to visitors, too, so then it is empty.
@@ -105,13 +107,10 @@ export function createLoginHandlers<Data = unknown>(
     const startPath = startPathOf(request.url)
     const path = startPath?.replace(/\?.*/, '')
     commonStartPath = (commonStartPath ?? path) === path ? path : ''
-    const header = request.headers.get('cookie')
     const { url, transaction } = await app.startLogin({ scope, actor, parameters })
-    const record = toTransactionRecord(transaction)
-    const name = await cookies.nameFor(record.state)
-    const { value, removed } = await seal(name, { transaction: record, returnTo, startPath, data }, header)
-    const lifetime = transaction.expiresAt - transaction.createdAt
-    return withSecurityHeaders(seeOther(url), [...removed, cookies.set(name, value, lifetime)])
+    const cookie = await cookieOf()
+    const value = await seal({ transaction: toTransactionRecord(transaction), returnTo, startPath, data }, cookie)
+    return withSecurityHeaders(seeOther(url), [cookie.set(value, transaction.expiresAt - transaction.createdAt)])
   }
 
   /** Returns the path that the start URL asks for, if it is safe. */
@@ -120,21 +119,13 @@ export function createLoginHandlers<Data = unknown>(
     return (requested.length === 1 ? safeReturnTo(requested[0]) : undefined) ?? defaultReturnTo
   }
 
-  /**
-   * Encrypts a login for its cookie, and makes room for the cookie. If there is too little space, drops the paths that
-   * the browser sent before it drops another login.
-   */
-  async function seal(name: string, login: SealedLogin, header: string | null) {
+  /** Encrypts a login for its cookie. If there is too little space, drops the paths that the browser sent. */
+  async function seal(login: SealedLogin, { fits }: LoginCookie): Promise<string> {
     const { transaction, returnTo, data } = login
-    let best: { readonly value: string; readonly removed: readonly string[] } | undefined
     for (const smaller of [login, { transaction, returnTo, data }, { transaction, returnTo: defaultReturnTo, data }]) {
       const value = await sealer.seal(smaller, transaction.expiresAt)
-      if (!cookies.fits(name, value)) continue
-      const removed = cookies.makeRoom(header, name, value)
-      if (best === undefined || removed.length < best.removed.length) best = { value, removed }
-      if (removed.length === 0) break
+      if (fits(value)) return value
     }
-    if (best !== undefined) return best
     throw new InvalidArgumentError(
       data === undefined ? 'scope' : 'data',
       'The login does not fit in a cookie.',
@@ -150,13 +141,17 @@ export function createLoginHandlers<Data = unknown>(
     let login: SealedLogin | undefined
     let token: AccessToken
     try {
-      const name = await cookies.nameFor(state)
-      const sealed = cookies.read(request.headers.get('cookie'), name)
+      const cookie = await cookieOf()
+      const sealed = cookie.read(request.headers.get('cookie'))
       if (sealed === undefined) throw missingTransaction()
-      cleared.push(cookies.clear(name))
-      login = openedValue(await sealer.open(sealed)) as SealedLogin
+      const opened = await sealer.open(sealed)
+      const latest = opened.ok ? (opened.value as SealedLogin) : undefined
+      // The callback of an older login, or a forged one, must not end the login that the cookie belongs to.
+      if (latest === undefined || latest.transaction.state === state) cleared.push(cookie.clear)
+      if (latest?.transaction.state === state) login = latest
+      const { transaction } = openedValue(opened) as SealedLogin
       // The request's signal is not passed: aborting now would lose a token that the service has already issued.
-      token = await app.finishLogin(request, fromTransactionRecord(login.transaction))
+      token = await app.finishLogin(request, fromTransactionRecord(transaction))
     } catch (error) {
       if (!isLoginFailure(error)) throw error
       // For example, the visitor has reloaded the page after a completed login.
@@ -169,7 +164,7 @@ export function createLoginHandlers<Data = unknown>(
     try {
       const result = checkResult('onConnected', await onConnected(token, context()))
       markComplete(state)
-      return withSecurityHeaders(result ?? seeOther(login.returnTo), cleared)
+      return withSecurityHeaders(result ?? seeOther(context().returnTo), cleared)
     } catch (error) {
       const response = await report(toError(error, 'onConnected'), 500)
       if (response === undefined) throw error

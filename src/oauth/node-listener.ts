@@ -72,8 +72,7 @@ export function toNodeListener(
   return async (request, response, next) => {
     try {
       const received = toWebRequest(request)
-      const isHead = request.method === 'HEAD'
-      await send(received instanceof Response ? received : await handler(received), response, isHead)
+      await send(received instanceof Response ? received : await handler(received), response)
     } catch (error) {
       if (next === undefined) {
         sendFailure(response)
@@ -124,33 +123,16 @@ function errorResponse(status: number, text: string, headers: Record<string, str
   return new Response(text, { status, headers: { 'content-type': 'text/plain; charset=utf-8', ...headers } })
 }
 
-/**
- * The headers that delimit a body. The handler's values are dropped, because a wrong value would corrupt the next
- * response of the connection.
- */
-const framingHeaders: readonly string[] = ['content-length', 'transfer-encoding', 'trailer']
-
-async function send(response: Response, nodeResponse: NodeResponse, isHead: boolean): Promise<void> {
+async function send(response: Response, nodeResponse: NodeResponse): Promise<void> {
   const body = new Uint8Array(await response.arrayBuffer())
   nodeResponse.statusCode = response.status
   response.headers.forEach((value, name) => {
-    if (name === 'set-cookie' || framingHeaders.includes(name)) return
+    if (name === 'set-cookie') return
     nodeResponse.setHeader(name, name === 'vary' ? [...existing(nodeResponse, name), value].join(', ') : value)
   })
   const cookies = response.headers.getSetCookie()
   if (cookies.length > 0) nodeResponse.setHeader('set-cookie', [...existing(nodeResponse, 'set-cookie'), ...cookies])
-  const length = lengthOf(response, body, isHead)
-  if (length !== undefined) nodeResponse.setHeader('content-length', length)
   nodeResponse.end(body)
-}
-
-/** Returns the content length to send; undefined for a response without this header (RFC 9110, section 8.6). */
-function lengthOf({ status, headers }: Response, body: Uint8Array, isHead: boolean): string | undefined {
-  if (status === 204 || status === 304) return undefined
-  if (!isHead || body.length > 0) return String(body.length)
-  // The length that a GET would have.
-  const length = headers.get('content-length') ?? ''
-  return /^\d+$/.test(length) ? length : undefined
 }
 
 function existing(response: NodeResponse, name: string): readonly string[] {

@@ -13,6 +13,7 @@ import {
   checkOptions,
   checkText,
 } from '../shared/check-options.ts'
+import { isPublicRuntime } from '../shared/environment.ts'
 import type { WebAbortSignal, WebFetch } from '../shared/web-types.ts'
 import { type CommonAppOptions, commonOptionNames, readAppSettings } from './app-options.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
@@ -151,10 +152,9 @@ export class OAuthApp {
     const signal = signalOf(options)
     const { code, codeVerifier, scope } = checkGrant(grant, this.redirectUri)
     const secrets = [...this.#settings.secrets, code, codeVerifier]
-    const checked = { code, codeVerifier, parameters: new URLSearchParams({ code }), state: undefined, secrets }
     // The scopes come from the browser, so they do not show which scopes were granted.
     const scopes = { requestedScope: typeof scope === 'string' ? scope : undefined, defaultScope: '' }
-    return exchangeCode(this.#settings, checked, scopes, signal)
+    return exchangeCode(this.#settings, { code, codeVerifier, secrets }, scopes, signal)
   }
 
   /** Returns the app's options without the secret. */
@@ -208,19 +208,4 @@ function invalidGrant(name: string): LoginError {
     reason: 'missing_parameter',
     hint: 'Send the complete result of `readCallback` to your server, unchanged.',
   })
-}
-
-/**
- * Whether users can read this code: in a page, a web worker or a React Native app. Evaluated in the constructor, never
- * at import. Cloudflare Workers and Deno also have a `WorkerGlobalScope`, but unlike browsers their user agent does not
- * start with Mozilla.
- */
-function isPublicRuntime(): boolean {
-  const scope = globalThis as {
-    window?: { document?: unknown }
-    WorkerGlobalScope?: unknown
-    navigator?: { userAgent?: unknown; product?: unknown }
-  }
-  if (scope.window?.document !== undefined || scope.navigator?.product === 'ReactNative') return true
-  return typeof scope.WorkerGlobalScope === 'function' && String(scope.navigator?.userAgent).startsWith('Mozilla/')
 }

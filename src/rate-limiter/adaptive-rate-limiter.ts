@@ -72,12 +72,15 @@ export class AdaptiveRateLimiter implements RateLimiter {
    * can be lower.
    *
    * @param rate requests per second. Undefined for no limit
-   * @throws InvalidArgumentError if `rate` is not a positive number.
+   * @throws InvalidArgumentError if `rate` is not a positive number, or so small that the interval is infinite.
    */
   setRate(key: string, rate: number | undefined): void {
-    const isRate = rate === undefined || (typeof rate === 'number' && rate > 0)
-    if (!isRate) throw mustBe('a positive number', 'rate', rate, 'Pass requests per second, or undefined for no limit.')
-    this.#queueOf(key).setCeiling(rate === undefined ? 0 : 1_000 / rate)
+    const interval = rate === undefined ? 0 : typeof rate === 'number' && rate > 0 ? 1_000 / rate : Number.NaN
+    if (!Number.isFinite(interval)) {
+      const hint = 'Pass requests per second, or undefined for no limit.'
+      throw mustBe('a positive number with a finite interval', 'rate', rate, hint)
+    }
+    this.#queueOf(key).setCeiling(interval)
   }
 
   #queueOf(key: string): RateQueue {

@@ -20,6 +20,14 @@ export interface RateLimitedCall {
    * @param pause the part of this time that cannot shrink, such as a `Retry-After`, in milliseconds. Defaults to 0.
    */
   readonly onWait: (wait: number, pause?: number) => void
+  /** Whether the call should give way to writes of its key, because it polls. A limiter can ignore it. */
+  readonly background: boolean
+  /**
+   * Calls a function when the call has ended, after all its attempts.
+   *
+   * @internal
+   */
+  readonly whenOver?: ((listener: () => void) => void) | undefined
 }
 
 /** A request that the service refused with a 429. */
@@ -28,13 +36,17 @@ export interface RefusedRequest {
   readonly retryAfter: number | undefined
 }
 
-/** Called when a request is over, with `refused` if the service refused it with a 429. */
+/**
+ * Called when a request is over. Without arguments, the service has served it, even if with an error such as a 404. With
+ * `refused`, the service refused it with a 429. With `unserved`, the request was not sent or failed otherwise, for example
+ * with a 503, a network error or an abort.
+ */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function without a result is a limiter too.
-export type EndTurn = ((refused?: RefusedRequest) => void) | undefined | void
+export type EndTurn = ((refused?: RefusedRequest, failure?: 'unserved') => void) | undefined | void
 
 /**
  * Decides when the requests of a connection are sent. Each request acquires a permit first, and says at its end whether
- * the service refused it. The client makes a refused call wait as long as the service asks, before the call acquires
+ * the service served or refused it. The client makes a refused call wait as long as the service asks, before the call acquires
  * another permit. Many clients can share a limiter. If its state is in a database, many processes can share it.
  */
 export interface RateLimiter {

@@ -43,6 +43,8 @@ export const slack = 20
 /** The learned rate is forgotten when the operation was not requested for this time, in milliseconds. */
 const memory = 600_000
 
+type EndOfRequest = (then: number, refused?: RefusedRequest, failure?: 'unserved') => void
+
 interface Probe {
   unsent: number
   answered: number
@@ -94,7 +96,7 @@ export class RateLaw {
    *
    * @param arrivedAt when its call began to wait for the rate, or `undefined` if the rate does not hold it back
    */
-  send(now: number, arrivedAt: number | undefined): (then: number, refused?: RefusedRequest) => void {
+  send(now: number, arrivedAt: number | undefined): EndOfRequest {
     const { interval } = this
     let probe: Probe | undefined
     if (arrivedAt !== undefined && interval > 0) {
@@ -108,8 +110,13 @@ export class RateLaw {
       }
     }
     this.#inFlight += 1
-    return (then, refused) => {
+    return (then, refused, failure) => {
       this.#inFlight -= 1
+      if (failure !== undefined) {
+        // It says nothing about the rate, so neither does its probe. The next probe comes later.
+        if (probe !== undefined && probe === this.#probe) this.#setInterval(this.interval, this.#probeCalls)
+        return
+      }
       if (refused !== undefined) this.#measure(then)
       this.#count(interval, probe, refused === undefined ? 0 : 1, then)
       if (refused !== undefined && now >= this.#refusedAt) this.#holdBack(then, refused.retryAfter)

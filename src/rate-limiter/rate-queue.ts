@@ -4,15 +4,19 @@ import type { RateLimitedCall, RefusedRequest } from './interface.ts'
 import { RateLaw, slack } from './rate-law.ts'
 
 /** Ends the permit of a request. */
-type EndPermit = (refused?: RefusedRequest) => void
+type EndPermit = (refused?: RefusedRequest, failure?: 'unserved') => void
 
 /** If a pause is at least this long, `onWait` is called again, in milliseconds. The call might be unable to wait that long. */
 const longPause = 10_000
+/** The longest time that a background call gives way to writes, in milliseconds. */
+const longestGivingWay = 30_000
 
 /** The rate of an operation, and its calls that are held back, in the order in which they were made. */
 class Lane extends RateLaw {
-  /** The calls that wait for the rate, and those with `canWait: false`, which do not. */
-  readonly lines: readonly [HeldCall[], HeldCall[]] = [[], []]
+  /** The calls that wait for the rate, background calls, and those with `canWait: false`, which do not wait for it. */
+  readonly lines: readonly [waiting: HeldCall[], background: HeldCall[], hasty: HeldCall[]] = [[], [], []]
+  /** The calls that hear of the next pause, and those that only hear of the next long one. */
+  readonly listeners: readonly [Set<HeldCall>, Set<HeldCall>] = [new Set(), new Set()]
 
   override isOver(now: number): boolean {
     return this.lines.every(({ length }) => length === 0) && super.isOver(now)
@@ -22,12 +26,27 @@ class Lane extends RateLaw {
 interface HeldCall extends RateLimitedCall {
   readonly lane: Lane
   readonly line: HeldCall[]
+  readonly isWrite: boolean
   readonly arrivedAt: number
   /** Tells the order of calls that were made in the same millisecond. */
   readonly number: number
-  announcements: number
   permit?: EndPermit
   wake?: () => void
+}
+
+/** Compares calls by when they were made. */
+const order = (one: HeldCall, other: HeldCall) => one.startedAt - other.startedAt || one.number - other.number
+
+/** Returns the place of a call in its line. */
+function placeOf(held: HeldCall): number {
+  const { line } = held
+  let [from, to] = [0, line.length]
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    if (order(line[middle] as HeldCall, held) < 0) from = middle + 1
+    else to = middle
+  }
+  return from
 }
 
 /** Sends the calls of one key when the laws of their operations, the ceiling and `maxConcurrency` allow it. */
@@ -41,6 +60,8 @@ export class RateQueue {
   #sentAt = Number.NEGATIVE_INFINITY
   #inFlight = 0
   #arrived = 0
+  /** Number of writes that are held back, and of refusals of writes that have not ended. */
+  #writes = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   /** The time of the last timer that has fired. It counts as reached, even under a fake clock that only has timers. */
   #provenTime = 0
@@ -68,19 +89,21 @@ export class RateQueue {
   forget(): boolean {
     const now = this.#now
     for (const [operation, lane] of this.#lanes) if (lane.isOver(now)) this.#lanes.delete(operation)
-    return this.#lanes.size === 0 && this.#inFlight === 0 && this.#interval === 0
+    return this.#lanes.size === 0 && this.#inFlight + this.#writes === 0 && this.#interval === 0
   }
 
   /** Returns a function that ends the permit, or a promise of it if the call is held back. */
   acquire(signal: AbortSignal, call: RateLimitedCall): EndPermit | Promise<EndPermit> {
     const arrivedAt = this.#now
     // A custom limiter that delegates to this one might leave these out.
-    const { canWait, operation = '', startedAt = arrivedAt } = call
+    const { canWait, background = false, operation = '', startedAt = arrivedAt } = call
     const lane = this.#laneOf(operation)
-    const line = lane.lines[canWait ? 0 : 1]
+    const line = lane.lines[!canWait ? 2 : background ? 1 : 0]
+    const isWrite = !background && !operation.startsWith('GET ')
     this.#arrived += 1
-    const held: HeldCall = { ...call, startedAt, lane, line, arrivedAt, number: this.#arrived, announcements: 0 }
-    line.splice(line.findLastIndex((other) => other.startedAt <= startedAt) + 1, 0, held)
+    const held: HeldCall = { ...call, startedAt, lane, line, isWrite, arrivedAt, number: this.#arrived }
+    line.splice(placeOf(held), 0, held)
+    if (isWrite) this.#writes += 1
     this.#sendHeld()
     return held.permit ?? this.#wait(held, signal)
   }
@@ -94,9 +117,10 @@ export class RateQueue {
   }
 
   /** How long the law and the ceiling hold a call back. `Infinity` if another call has to end first. */
-  #waitOf({ lane, canWait }: HeldCall, now: number): number {
-    const opensAt = canWait ? Math.max(lane.opensAt, this.#sentAt + this.#interval) : lane.pausedUntil
-    return Math.max(0, opensAt - now)
+  #waitOf({ lane, canWait, background, arrivedAt }: HeldCall, now: number): number {
+    if (!canWait) return Math.max(0, lane.pausedUntil - now)
+    const givesWayUntil = background && this.#writes > 0 ? arrivedAt + longestGivingWay : now
+    return Math.max(lane.opensAt, this.#sentAt + this.#interval, givesWayUntil) - now
   }
 
   /** Sends the calls whose time has come, and sets the timer for the next. */
@@ -111,7 +135,7 @@ export class RateQueue {
         if (wait < Number.POSITIVE_INFINITY) this.#sendHeldAfter(Math.min(Math.ceil(wait), longestTimer))
         return
       }
-      next.line.shift()
+      this.#remove(next)
       next.permit = this.#send(next, now)
       next.wake?.()
     }
@@ -125,8 +149,7 @@ export class RateQueue {
       for (const [first] of lines) {
         if (first === undefined) continue
         const wait = this.#waitOf(first, now)
-        const isFirst =
-          next === undefined || (wait - shortest || first.startedAt - next.startedAt || first.number - next.number) < 0
+        const isFirst = next === undefined || (wait - shortest || order(first, next)) < 0
         if (!isFirst) continue
         next = first
         shortest = wait
@@ -143,20 +166,42 @@ export class RateQueue {
     }, delay)
   }
 
-  #send({ lane, canWait, arrivedAt }: HeldCall, now: number): EndPermit {
+  #remove(held: HeldCall): void {
+    const { lane, line, isWrite } = held
+    line.splice(placeOf(held), 1)
+    for (const listeners of lane.listeners) listeners.delete(held)
+    if (isWrite) this.#writes -= 1
+  }
+
+  #send({ lane, canWait, arrivedAt, isWrite, whenOver }: HeldCall, now: number): EndPermit {
     if (canWait) this.#sentAt = Math.max(this.#sentAt + this.#interval, now - slack)
     const end = lane.send(now, canWait ? arrivedAt : undefined)
     this.#inFlight += 1
     let isEnded = false
-    return (refused) => {
+    return (refused, failure) => {
       if (isEnded) return
       isEnded = true
       this.#inFlight -= 1
       const then = this.#now
-      end(then, refused)
-      if (lane.pausedUntil > then) for (const { wake } of lane.lines.flat()) wake?.()
+      const { pausedUntil } = lane
+      end(then, refused, failure)
+      if (isWrite && refused !== undefined) this.#countUntil(whenOver)
+      if (lane.pausedUntil > Math.max(then, pausedUntil)) {
+        const [ofAny, ofLong] = lane.listeners
+        for (const { wake } of [...ofAny, ...(lane.pausedUntil - then >= longPause ? ofLong : [])]) wake?.()
+      }
       this.#sendHeld()
     }
+  }
+
+  /** Lets background calls give way to a refused write until its call is over. */
+  #countUntil(whenOver: RateLimitedCall['whenOver']): void {
+    if (whenOver === undefined) return
+    this.#writes += 1
+    whenOver(() => {
+      this.#writes -= 1
+      this.#sendHeld()
+    })
   }
 
   async #wait(held: HeldCall, signal: AbortSignal): Promise<EndPermit> {
@@ -171,9 +216,8 @@ export class RateQueue {
       }
       return held.permit
     } catch (error) {
-      const { line } = held
-      if (held.permit === undefined) line.splice(line.indexOf(held), 1)
-      held.permit?.()
+      if (held.permit === undefined) this.#remove(held)
+      held.permit?.(undefined, 'unserved')
       this.#sendHeld()
       throw error
     }
@@ -185,15 +229,17 @@ export class RateQueue {
    */
   #announce(held: HeldCall): void {
     const now = this.#now
-    const { lane, line, canWait, announcements } = held
+    const { lane, canWait } = held
+    const [ofAny, ofLong] = lane.listeners
     const pause = Math.max(0, lane.pausedUntil - now)
     const interval = canWait ? Math.max(lane.interval, this.#interval) : 0
     const own = this.#waitOf(held, now)
     // If another call has to end first, its duration is unknown, so only the pause counts.
-    const wait = (own === Number.POSITIVE_INFINITY ? pause : own) + line.indexOf(held) * interval
-    const isNews = announcements === 0 || (announcements === 1 && pause >= longPause) || !canWait
-    if (wait === 0 || !isNews) return
-    held.announcements += 1
+    const wait = (own === Number.POSITIVE_INFINITY ? pause : own) + placeOf(held) * interval
+    const hasHeard = ofLong.delete(held)
+    if (!hasHeard) ofAny.add(held)
+    if (wait === 0) return
+    if (canWait && ofAny.delete(held)) ofLong.add(held)
     held.onWait(Math.ceil(wait), Math.ceil(pause))
   }
 }

@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from '../errors/index.ts'
 import { placeholder } from '../errors/redact.ts'
 import { findSimilar } from './check-options.ts'
+import { serviceUrl } from './environment.ts'
 import { kindOf } from './json.ts'
 
 const loopbackHosts = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|.+\.localhost)$/
@@ -57,7 +58,7 @@ export function parseBaseUrl(baseUrl: unknown, allowInsecureHttp: boolean): URL 
 function addressFor(baseUrl: unknown): string {
   const isHost = typeof baseUrl === 'string' && /^[\w.-]+:\d+(\/|$)/.test(baseUrl)
   const url = isHost ? toUrl(`http://${baseUrl}`) : undefined
-  if (url === undefined) return 'https://api.supportwire.app'
+  if (url === undefined) return serviceUrl
   return isLoopback(url) ? `http://${url.host}` : `https://${url.host}`
 }
 

@@ -46,14 +46,15 @@ describe('withOptions', () => {
     }
     const [fetch, rateLimiter] = [scripted(json(page([]))), new Recording()]
     const workspace = makeClient({ fetch, rateLimiter, accessToken: () => 'token' })
-    const derived = [{}, { rateLimitKey: 'other' }, { rateLimiter: new Recording() }].map((changes) =>
+    const derived = [{}, { rateLimitKey: 'other' }, { rateLimiter: new Recording() }, { rateLimiter }].map((changes) =>
       workspace.withOptions(changes),
     )
     const twice = workspace.withOptions({}).withOptions({ rateLimiter: new Recording() })
     for (const client of [workspace, ...derived, twice]) await client.contacts.list()
     expect(keys[1]).toBe(keys[0])
     expect(keys[2]).toBe('other')
-    expect(new Set([keys[0], keys[3], keys[4]])).toHaveProperty('size', 3)
+    expect(keys[4]).toBe(keys[0])
+    expect(new Set([keys[0], keys[3], keys[5]])).toHaveProperty('size', 3)
   })
 
   test('later changes of the first options have no effect', async () => {

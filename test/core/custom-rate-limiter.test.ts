@@ -1,4 +1,4 @@
-import type { RateLimitedCall, RateLimiter, RefusedRequest, RequestError } from 'support-workspace-sdk'
+import type { RateLimitedCall, RateLimiter, RequestError } from 'support-workspace-sdk'
 import { ConnectionStore } from 'support-workspace-sdk/oauth'
 import { startSandbox } from 'support-workspace-sdk/sandbox'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -20,14 +20,14 @@ const slowDown = refusal(429, 'slow_down', { 'retry-after': '10' })
 /** A limiter that records what the client tells it. */
 function recordingLimiter(acquire: RateLimiter['acquire'] = () => {}) {
   const keys: string[] = []
-  const ends: (RefusedRequest | undefined)[] = []
+  const ends: unknown[] = []
   const calls: RateLimitedCall[] = []
   const rateLimiter: RateLimiter = {
     async acquire(key, signal, call) {
       keys.push(key)
       calls.push(call)
       await acquire(key, signal, call)
-      return (refused) => void ends.push(refused)
+      return (refused, failure) => void ends.push(refused ?? failure ?? 'served')
     },
   }
   return { rateLimiter, keys, ends, calls }
@@ -61,7 +61,7 @@ describe('a custom rate limiter', () => {
     await vi.advanceTimersByTimeAsync(5)
     await settled(call)
     expect(keys).toEqual(['org', 'org', 'org', 'org'])
-    expect(ends).toEqual([undefined, { retryAfter: undefined }, { retryAfter: 10_000 }, undefined])
+    expect(ends).toEqual(['unserved', { retryAfter: undefined }, { retryAfter: 10_000 }, 'served'])
   })
 
   test('that ignores the abort of a call gets its permit back when it grants one later', async () => {

@@ -129,6 +129,25 @@ describe('a refused call', () => {
   })
 })
 
+describe('a poll of a client in the background', () => {
+  test.each<[string, object, number]>([
+    ['succeeds', {}, 10_000],
+    ['fails', { maxRetries: 0 }, 0],
+  ])('is sent when the refused write that it gives way to %s', async (_, options, at) => {
+    const refused = refusal(429, 'slow_down', { 'retry-after': '10' })
+    const fetch = scripted(refused, served)
+    const client = makeClient({ fetch })
+    const write = client.contacts.create({ email: 'a@example.com' }, options).catch(() => {})
+    await vi.advanceTimersByTimeAsync(0)
+    const polled = client.withOptions({ background: true } as object).me()
+    await vi.advanceTimersByTimeAsync(Math.max(0, at - 1))
+    expect(fetch.requests).toHaveLength(at === 0 ? 2 : 1)
+    await vi.advanceTimersByTimeAsync(1)
+    await settled(Promise.all([write, polled]))
+    expect(fetch.requests.map(({ method }) => method)).toEqual(at === 0 ? ['POST', 'GET'] : ['POST', 'POST', 'GET'])
+  })
+})
+
 describe('after eight refusals in a row', () => {
   /** Returns a client whose service has refused eight calls for an hour. */
   async function refused(options: Parameters<typeof makeClient>[0] = {}) {

@@ -55,6 +55,8 @@ beforeAll(async () => {
     test: (...registration: (typeof tests)[number]) => void tests.push(registration),
   }
   for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value)
+  vi.stubEnv('SUPPORT_WORKSPACE_URL', baseUrl)
+  vi.stubEnv('SUPPORT_WORKSPACE_TOKEN', accessToken)
   // The endpoint of `defineOperation` and `request`, which the service does not have.
   sandbox.faults.add({ path: '/api/oauth/v1/tags', status: 200, body: { data: ['urgent'] }, times: 2 })
 })
@@ -62,6 +64,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await sandbox.close()
   vi.unstubAllGlobals()
+  vi.unstubAllEnvs()
   await rm(folder, { recursive: true, force: true })
 })
 

@@ -40,7 +40,7 @@ test.each<[string, SiteOptions, ((url: URL) => void) | undefined, number, string
   ['that the app was rejected', wrongSecret, undefined, 502, notSetUp, 'invalid_client'],
   ['that the service is down', offline, undefined, 502, failedService, 'exchange_failed'],
   ['that the service is slow', silent, undefined, 502, failedService, 'exchange_failed'],
-  ['that the login is unknown', {}, withState, 400, 'This login is no longer valid.', 'transaction_missing'],
+  ['that the login is unknown', {}, withState, 400, 'This login is no longer valid.', 'state_mismatch'],
 ])('the page says in words for visitors %s', async (_title, options, change, status, words, reason) => {
   const { response, html, url, visitor } = await failedLogin(options, change)
   expect(response.status).toBe(status)
@@ -51,7 +51,7 @@ test.each<[string, SiteOptions, ((url: URL) => void) | undefined, number, string
   expect(html.includes('<blockquote>')).toBe(reason === 'access_denied')
   expect(html).not.toMatch(/client id|client secret/)
   for (const value of ['a-wrong-secret', url.searchParams.get('code') ?? 'code_']) expect(html).not.toContain(value)
-  expect(visitor.cookies.size).toBe(reason === 'transaction_missing' ? 1 : 0)
+  expect(visitor.cookies.size).toBe(reason === 'state_mismatch' ? 1 : 0)
 })
 
 test.each([1, 2])(

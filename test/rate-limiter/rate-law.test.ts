@@ -169,6 +169,14 @@ describe('a probe', () => {
     expect([probe.length, played.answer(probe, 0).rate]).toEqual([4, rate])
   })
 
+  test('of which a request is not served tells nothing, so the rate stays and the next one comes after 4 more calls', () => {
+    const played = limited().serveHeld(4)
+    const [first, ...others] = played.sendHeld()
+    first?.(played.now, undefined, 'unserved')
+    played.answer(others, 0)
+    expect([played.rate, played.probe(0), played.rate]).toEqual([9.091, 4, 18.182])
+  })
+
   test('that fails doubles the number of held calls before the next one, up to 256', () => {
     const played = limited()
     expect(Array.from({ length: 9 }, () => played.probe(4))).toEqual([4, 8, 16, 32, 64, 128, 256, 256, 256])
@@ -197,6 +205,19 @@ describe('a probe', () => {
     expect([played.probe(0), played.rate]).toEqual([8, expect.closeTo(2 * rate, 2)])
     expect([played.probe(0), played.rate]).toEqual([1, expect.closeTo(4 * rate, 2)])
   })
+})
+
+test('requests that are not served change neither the rate nor the outage', () => {
+  const limitedOnce = limited()
+  for (const end of limitedOnce.send(50)) end(limitedOnce.now, undefined, 'unserved')
+  expect(limitedOnce.refuse(4).rate).toBe(9.091)
+  const played = outage(1_000).pass(1_000)
+  const flights = Array.from({ length: 3 }, () => {
+    const sent = played.sendHeld()
+    for (const end of sent) end(played.now, undefined, 'unserved')
+    return sent.length
+  })
+  expect(flights).toEqual([1, 1, 1])
 })
 
 describe('429s in a row', () => {

@@ -12,10 +12,10 @@ const post = 'POST /things'
 
 function callOf(call: Partial<RateLimitedCall> = {}): RateLimitedCall {
   const startedAt = performance.now()
-  return { operation: get, canWait: true, startedAt, timeLeft: 1e9, onWait() {}, ...call }
+  return { operation: get, canWait: true, startedAt, timeLeft: 1e9, onWait() {}, background: false, ...call }
 }
 
-type End = (refused?: RefusedRequest) => void
+type End = (refused?: RefusedRequest, failure?: 'unserved') => void
 
 /** Sends calls through a limiter without a client. The calls end when the test ends them. */
 function makeQueue(options: ConstructorParameters<typeof AdaptiveRateLimiter>[0] = {}) {
@@ -77,6 +77,21 @@ describe('an outage', () => {
     await vi.advanceTimersByTimeAsync(0)
     expect(queue.sent).toHaveLength(3)
     for (const { end } of queue.sent.slice(1)) end()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(queue.sent).toHaveLength(7)
+  })
+
+  test('that goes on as 503s begins one at a time as well', async () => {
+    const queue = makeQueue()
+    await queue.refuse(1_000)
+    for (let count = 0; count < 8; count += 1) void queue.send()
+    await vi.advanceTimersByTimeAsync(1_000)
+    for (let count = 1; count <= 4; count += 1) {
+      expect(queue.sent).toHaveLength(count)
+      queue.sent.at(-1)?.end(undefined, 'unserved')
+      await vi.advanceTimersByTimeAsync(0)
+    }
+    queue.sent.at(-1)?.end()
     await vi.advanceTimersByTimeAsync(0)
     expect(queue.sent).toHaveLength(7)
   })
@@ -232,6 +247,102 @@ describe('a call that is held back', () => {
   })
 })
 
+describe('a background call', () => {
+  const patch = 'PATCH /things/1'
+  const poll = { background: true }
+
+  test('gives way to a write that is held back, and to no read', async () => {
+    const queue = makeQueue()
+    queue.limiter.setRate('org', 1)
+    for (const name of ['-', 'r']) void queue.send({}, name)
+    void queue.send(poll, 'p')
+    void queue.send({ operation: patch }, 'w')
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(queue.names).toBe('-rwp')
+  })
+
+  test('gives way to a refused write until its call is over, and then goes at once', async () => {
+    const queue = makeQueue()
+    const listeners: (() => void)[] = []
+    const write = { operation: post, whenOver: (listener: () => void) => void listeners.push(listener) }
+    for (let attempt = 1; attempt <= 2; attempt += 1) (await queue.send(write))({ retryAfter: 1_000 })
+    for (const send of [poll, {}, { operation: post, ...poll }]) void queue.send(send, send === poll ? 'p' : 'r')
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(queue.names).toBe('r')
+    for (const listener of listeners) listener()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(queue.names).toBe('rpr')
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('gives way for at most 30 seconds at a time', async () => {
+    const queue = makeQueue()
+    const onWait = vi.fn()
+    const write = { operation: post, whenOver() {} }
+    ;(await queue.send(write))({ retryAfter: 60_000 })
+    void queue.send({ ...poll, onWait }, 'p')
+    await vi.advanceTimersByTimeAsync(10_000)
+    void queue.send(poll, 'q')
+    await vi.advanceTimersByTimeAsync(19_999)
+    expect(queue.names).toBe('')
+    await vi.advanceTimersByTimeAsync(1)
+    expect(queue.names).toBe('p')
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(queue.names).toBe('pq')
+    expect(onWait.mock.calls).toEqual([[30_000, 0]])
+  })
+
+  test.each<[string, Partial<RateLimitedCall>, Partial<RateLimitedCall>]>([
+    ['a write that is in flight', { operation: post }, poll],
+    ['a background write', { operation: post, ...poll }, poll],
+    ['any call, if it cannot wait', { operation: post }, { ...poll, canWait: false }],
+  ])('does not give way to %s', async (_, write, call) => {
+    const queue = makeQueue()
+    if (call.canWait === false) (await queue.send({ ...write, whenOver() {} }))({ retryAfter: 60_000 })
+    else await queue.send({ ...write, whenOver() {} })
+    void queue.send(call, 'p')
+    await vi.advanceTimersByTimeAsync(0)
+    expect(queue.names).toBe('p')
+  })
+
+  test('goes when the write that it gives way to is aborted', async () => {
+    const queue = makeQueue()
+    await queue.refuse(60_000, post)
+    const controller = new AbortController()
+    const aborted = rejection(queue.send({ operation: post }, 'w', controller.signal))
+    void queue.send(poll, 'p')
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(queue.names).toBe('')
+    controller.abort('enough')
+    await aborted
+    await vi.advanceTimersByTimeAsync(0)
+    expect(queue.names).toBe('p')
+  })
+})
+
+test('a refusal wakes the held calls that it has news for, and nobody else', async () => {
+  const queue = makeQueue()
+  const flight = await Promise.all(Array.from({ length: 20 }, () => queue.send()))
+  queue.limiter.setRate('org', 0.001)
+  const onWait = vi.fn()
+  for (let call = 0; call < 20_000; call += 1) void queue.send({ onWait })
+  expect(onWait).toHaveBeenCalledTimes(20_000)
+  const refuse = async (retryAfter: number) => {
+    flight.pop()?.({ retryAfter })
+    await vi.advanceTimersByTimeAsync(0)
+  }
+  for (let count = 1; count <= 7; count += 1) (await queue.send({ canWait: false }))({ retryAfter: 9_000 })
+  await refuse(9_000)
+  expect(onWait).toHaveBeenCalledTimes(20_000)
+  // The first long pause is news for each of them.
+  await refuse(60_000)
+  expect(onWait).toHaveBeenCalledTimes(40_000)
+  const { user } = process.cpuUsage()
+  for (let retryAfter = 70_000; retryAfter < 170_000; retryAfter += 10_000) await refuse(retryAfter)
+  expect(process.cpuUsage().user - user).toBeLessThan(200_000)
+  expect(onWait).toHaveBeenCalledTimes(40_000)
+})
+
 test('calls that cannot wait for a rate do not overtake others that only wait for a request in flight', async () => {
   const queue = makeQueue({ maxConcurrency: 1 })
   const end = await queue.send()
@@ -297,7 +408,7 @@ describe('setRate', () => {
     expect(queue.sent).toHaveLength(4)
   })
 
-  test.each([0, -1, Number.NaN, '5'])('rejects %j', (rate) => {
+  test.each([0, -1, Number.NaN, '5', Number.MIN_VALUE])('rejects %j', (rate) => {
     expect(() => new AdaptiveRateLimiter().setRate('org', rate as never)).toThrow('`rate` must be a positive number')
   })
 })
