@@ -10,8 +10,8 @@ type Plugin = NonNullable<Options['plugins']>[number]
  * The sandbox has its own web server, so that installing the SDK does not install one.
  */
 const carried = {
-  esm: ['zod'],
-  cjs: ['zod', 'ky', 'oauth4webapi', 'jose'],
+  esm: ['zod', 'htmlparser2', 'entities'],
+  cjs: ['zod', 'ky', 'oauth4webapi', 'jose', 'htmlparser2', 'entities'],
   sandbox: ['hono', '@hono/node-server', 'idiomorph', 'zod'],
   command: [
     ...[
@@ -59,13 +59,14 @@ const requireLazily: Plugin = {
 const loadEntries = (extension: 'js' | 'cjs', filter: RegExp): NonNullable<Options['esbuildPlugins']>[number] => ({
   name: 'load-entries',
   setup(build) {
-    build.onResolve({ filter }, ({ path }) => {
+    build.onResolve({ filter }, ({ path, kind }) => {
+      if (kind === 'entry-point') return undefined
       const name = /([\w-]+)\/index\.ts$/.exec(path)?.[1] ?? 'index'
       return { path: `./${name}.${extension}`, external: true }
     })
   },
 })
-const sandboxEntry = /\/sandbox\/index\.ts$/
+const ownEntries = /\/(sandbox|html)\/index\.ts$/
 
 const shared: Options = {
   target: 'es2022',
@@ -79,6 +80,7 @@ const library: Options = {
   entry: {
     index: 'src/index.ts',
     oauth: 'src/oauth/index.ts',
+    html: 'src/html/index.ts',
     otel: 'src/otel/index.ts',
     journal: 'src/journal/index.ts',
     storage: 'src/storage/index.ts',
@@ -128,7 +130,7 @@ const command: Options = {
   sourcemap: false,
   splitting: true,
   noExternal: carried.command,
-  esbuildPlugins: [loadEntries('js', /^\.\.(\/(oauth|journal|storage|sandbox))?\/index\.ts$/)],
+  esbuildPlugins: [loadEntries('js', /^\.\.(\/(oauth|journal|storage|sandbox|html))?\/index\.ts$/)],
 }
 
 export default defineConfig([
@@ -138,7 +140,7 @@ export default defineConfig([
     format: 'esm',
     noExternal: carried.esm,
     plugins: [licenses],
-    esbuildPlugins: [loadEntries('js', sandboxEntry)],
+    esbuildPlugins: [loadEntries('js', ownEntries)],
   },
   {
     ...library,
@@ -147,7 +149,7 @@ export default defineConfig([
     sourcemap: false,
     define: withoutImportMeta,
     plugins: [requireLazily],
-    esbuildPlugins: [loadEntries('cjs', sandboxEntry)],
+    esbuildPlugins: [loadEntries('cjs', ownEntries)],
   },
   { ...facts, format: 'esm' },
   { ...facts, format: 'cjs' },

@@ -10,6 +10,7 @@ export default defineConfig({
       { find: /^support-workspace-sdk\/catalogue$/, replacement: source('api/index.ts') },
       { find: /^support-workspace-sdk\/journal$/, replacement: source('journal/index.ts') },
       { find: /^support-workspace-sdk\/oauth$/, replacement: source('oauth/index.ts') },
+      { find: /^support-workspace-sdk\/html$/, replacement: source('html/index.ts') },
       { find: /^support-workspace-sdk\/otel$/, replacement: source('otel/index.ts') },
       { find: /^support-workspace-sdk\/probe$/, replacement: source('probe/index.ts') },
       { find: /^support-workspace-sdk\/storage$/, replacement: source('storage/index.ts') },

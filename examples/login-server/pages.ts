@@ -1,9 +1,9 @@
 import { html } from 'hono/html'
 import type { HtmlEscapedString } from 'hono/utils/html'
 import { type Conversation, type Message, type Page, toDate, type User } from 'support-workspace-sdk'
+import { htmlToText } from 'support-workspace-sdk/html'
 import type { Connection } from 'support-workspace-sdk/oauth'
 import { authorClass, statusClass } from '../shared/inbox-classes.ts'
-import { toText } from '../shared/message-text.ts'
 
 /** Escaped HTML. `html` escapes every value that it includes. */
 export type Markup = HtmlEscapedString | Promise<HtmlEscapedString>
@@ -141,7 +141,7 @@ function conversationItem(conversation: Conversation): Markup {
         <span class="face" aria-hidden="true">${initialOf(conversation.user)}</span>
         <span class="who">${nameOf(conversation.user)}</span>
         ${day(conversation.last_message_inserted_at)}
-        <span class="excerpt">${toText(conversation.last_message ?? '')}</span>
+        <span class="excerpt">${htmlToText(conversation.last_message ?? '').text}</span>
         <span class="marks">
           ${unread > 0 ? html`<span class="mark unread">${unread} unread</span>` : ''}
           <span class="mark ${statusClass(conversation.status)}">${conversation.status ?? 'no status'}</span>
@@ -151,13 +151,15 @@ function conversationItem(conversation: Conversation): Markup {
 }
 
 function messageItem({ user, inserted_at, body_html }: Message, author: ReturnType<typeof authorClass>): Markup {
+  const { text, quoted } = htmlToText(body_html ?? '')
   return html`
     <li class="message ${author}">
       <p class="head">
         <strong>${author === 'mine' ? 'You' : nameOf(user)}</strong>
         ${author === 'colleague' ? html`<span class="mark">colleague</span>` : ''} ${time(inserted_at)}
       </p>
-      <p class="text">${toText(body_html ?? '')}</p>
+      <p class="text">${text}</p>
+      ${quoted === '' ? '' : html`<blockquote class="text">${quoted}</blockquote>`}
     </li>`
 }
 

@@ -48,8 +48,9 @@ export async function sweep(givenJob: SweptJob, givenOptions: FaultTestOptions):
   const job = checkFunction<SweptJob>('job', givenJob)
   const options = readOptions(givenOptions, checks, '`faultTest`')
   const { seed = 1, budget = 100 } = options
-  // The first use of a schema loads a module. Do it now, because simulated time does not wait for it.
+  // The first use of a schema or of a text loads a module. Do it now, because simulated time does not wait for it.
   await schemas.user['~standard'].validate({})
+  await import('../html/index.ts')
   const restoreGlobals = simulateGlobals()
   try {
     const data = readData(options)

@@ -6,7 +6,7 @@ import { inner, type Paginated } from '../core/index.ts'
 import { BadRequestError, UnprocessableError } from '../errors/index.ts'
 import { redact } from '../errors/redact.ts'
 import { type JsonObject, sortedJson } from '../shared/json.ts'
-import { plainText } from '../shared/plain-text.ts'
+import { loadPlainText } from './plain-text.ts'
 
 /** An unconfirmed write, as `find` receives it. */
 export interface SentWrite {
@@ -44,7 +44,7 @@ interface Effect {
    * Returns the text that two writes at one path share if their effects look the same. Absent for changes and removals,
    * because it does not matter which of two equal writes caused them.
    */
-  readonly mark?: (body: JsonObject) => string
+  readonly mark?: (body: JsonObject) => Promise<string>
 }
 
 /**
@@ -104,8 +104,12 @@ interface Traits {
 
 function created(list: ListName, { email, text, hasAuthor, hasNoTime, isUnique, answers }: Traits): Effect {
   return {
-    mark: (body) => `${email && lower(body[email])} ${text && plainText(String(body[text]))}`,
+    async mark(body) {
+      const words = text && (await loadPlainText())(String(body[text]))
+      return `${email && lower(body[email])} ${words}`
+    },
     async find(workspace, { path, body, since, author }) {
+      const isSameText = comparingText(await loadPlainText())
       const question =
         answers === undefined ? undefined : (await withId(workspace, list, { ...path, id: answers }))?.[0]
       const askedAt = question?.inserted_at
@@ -127,6 +131,7 @@ function created(list: ListName, { email, text, hasAuthor, hasNoTime, isUnique, 
 function readBack(get: (workspace: SupportWorkspace, path: Path) => PromiseLike<object | undefined>): Effect {
   return {
     async find(workspace, { path, body }) {
+      const isSameText = comparingText(await loadPlainText())
       const item: JsonObject = { ...(await get(workspace, path as Path)) }
       const verdicts = Object.entries(body).map(([name, expected]) =>
         name === 'body_html' ? isSameText(item[name], expected) : isSame(item[name], expected),
@@ -178,12 +183,14 @@ function effectIf(verdict: Verdict, effect: { readonly id?: string | undefined }
 }
 
 /**
- * Compares the text of two pieces of HTML, because the service changes markup. Returns undefined for HTML without text,
- * such as a single image.
+ * Returns a function that compares the text of two pieces of HTML, because the service changes markup. It returns
+ * undefined for HTML without text, such as a single image.
  */
-function isSameText(html: unknown, expected: unknown): Verdict {
-  const text = plainText(String(expected))
-  return typeof html !== 'string' || text === '' ? undefined : plainText(html) === text
+function comparingText(plainText: (html: string) => string) {
+  return (html: unknown, expected: unknown): Verdict => {
+    const text = plainText(String(expected))
+    return typeof html !== 'string' || text === '' ? undefined : plainText(html) === text
+  }
 }
 
 /** The latest time that is read as seconds since the epoch, in the year 5138. Milliseconds are larger. */

@@ -74,7 +74,7 @@ export async function describeWrite(
   const { organization, author } = await untilAborted(identity, call.signal)
   const place = await sha256(JSON.stringify([call.baseUrl, organization]))
   const input = await sha256(sortedJson([place, operation.id, path, query, call.body]))
-  const look = find === effect?.find ? effect?.mark?.(body) : input
+  const look = find === effect?.find ? await effect?.mark?.(body) : input
   const mark = look && (await sha256(JSON.stringify([place, operation.id, path, look])))
   // JSON cannot represent `Infinity`, the value of an unlimited timeout.
   const longest = Math.min(timeout, totalTimeout, Number.MAX_SAFE_INTEGER)

@@ -38,9 +38,10 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   connections: ['client', 'core', 'rate-limiter', 'storage'],
   oauth: ['client', 'core', 'storage', 'connections'],
   otel: ['core'],
-  journal: ['client', 'core', 'storage'],
+  html: [],
+  journal: ['client', 'core', 'html', 'storage'],
   sandbox: [],
-  'fault-test': ['client', 'core', 'storage', 'sandbox'],
+  'fault-test': ['client', 'core', 'html', 'storage', 'sandbox'],
   // The root index is the entry point of the package.
   cli: ['.', 'client', 'journal', 'oauth', 'probe', 'sandbox', 'storage', 'fault-test'],
 }

@@ -1,6 +1,6 @@
 import type { Conversation, Message, SupportWorkspace } from 'support-workspace-sdk'
+import { htmlToText } from 'support-workspace-sdk/html'
 import { statusClass } from '../../shared/inbox-classes.ts'
-import { toText } from '../../shared/message-text.ts'
 import { announce, element } from './elements.ts'
 import type { Fail } from './inbox.ts'
 import { initialOf, nameOf, time } from './names.ts'
@@ -115,7 +115,7 @@ function conversationItem({
       { href: hashOf(id) },
       element('span', { className: 'face', ariaHidden: 'true' }, initialOf(user)),
       element('span', { className: 'who' }, nameOf(user)),
-      element('span', { className: 'excerpt' }, toText(last_message ?? '')),
+      element('span', { className: 'excerpt' }, htmlToText(last_message ?? '').text),
       time(last_message_inserted_at, 'short'),
       marks,
     ),

@@ -1,6 +1,6 @@
 import { type Conversation, type Me, type Message, type SupportWorkspace, textToHtml } from 'support-workspace-sdk'
+import { htmlToText } from 'support-workspace-sdk/html'
 import { authorClass } from '../../shared/inbox-classes.ts'
-import { toText } from '../../shared/message-text.ts'
 import { announce, element } from './elements.ts'
 import type { Fail } from './inbox.ts'
 import { breakable, nameOf, time } from './names.ts'
@@ -98,6 +98,7 @@ function replyForm(
 
 function messageItem({ user, inserted_at, body_html }: Message, { me, conversation }: Options): HTMLElement {
   const author = authorClass(user, me.user, conversation?.user)
+  const { text, quoted } = htmlToText(body_html ?? '')
   return element(
     'li',
     { className: `message ${author}` },
@@ -108,6 +109,7 @@ function messageItem({ user, inserted_at, body_html }: Message, { me, conversati
       ...(author === 'colleague' ? [element('span', { className: 'mark' }, 'colleague')] : []),
       time(inserted_at, 'long'),
     ),
-    element('p', { className: 'text' }, toText(body_html ?? '')),
+    element('p', { className: 'text' }, text),
+    ...(quoted === '' ? [] : [element('blockquote', { className: 'text' }, quoted)]),
   )
 }

@@ -1,8 +1,8 @@
 import { Session } from 'node:inspector/promises'
 import { parentPort, workerData } from 'node:worker_threads'
-import { toText } from '../../../examples/shared/message-text.ts'
+import { htmlToText } from '../../src/html/index.ts'
 
-/** Counts how often each block of `toText` and of its libraries runs for each piece, repeated up to a length. */
+/** Counts how often each block of `htmlToText` and of its libraries runs for each piece, repeated up to a length. */
 const { pieces, length } = workerData as { pieces: readonly string[]; length: number }
 
 const session = new Session()
@@ -18,12 +18,12 @@ const refuse = () => {
 const steps: number[] = []
 for (const piece of pieces) {
   RegExp.prototype.exec = refuse
-  toText(piece.repeat(Math.ceil(length / piece.length)).slice(0, length))
+  htmlToText(piece.repeat(Math.ceil(length / piece.length)).slice(0, length))
   RegExp.prototype.exec = exec
   // Taking the counts resets them.
   const { result } = await session.post('Profiler.takePreciseCoverage')
   const ranges = result
-    .filter(({ url }) => /message-text|htmlparser2|entities/.test(url))
+    .filter(({ url }) => /src\/html|htmlparser2|entities/.test(url))
     .flatMap(({ functions }) => functions.flatMap((each) => each.ranges))
   steps.push(ranges.reduce((sum, { count }) => sum + count, 0))
 }
