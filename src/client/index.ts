@@ -4,6 +4,7 @@ export { SupportWorkspace } from './client.ts'
 export { TokenIdentities } from './identity.ts'
 export { schemas } from './lazy-schemas.ts'
 export type { Me } from './models/me.ts'
+
 export type { User } from './models/user.ts'
 export { type OperationId, operations, type WriteOperationId } from './resources/operations.ts'
 export { scopesFor } from './resources/scopes-for.ts'
