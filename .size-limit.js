@@ -33,6 +33,7 @@ export default [
   check('ConnectionStore', 'dist/oauth.js', 'ConnectionStore', '42.1 kB'),
   check('WriteJournal', 'dist/journal.js', 'WriteJournal', '12.3 kB'),
   check('htmlToText', 'dist/html.js', 'htmlToText', '21 kB'),
+  check('Approvals', 'dist/approvals.js', 'Approvals', '22 kB'),
   check('redisStorage', 'dist/storage.js', 'redisStorage', '1.1 kB'),
   check('SupportWorkspace with everything it loads', 'dist/index.js', 'SupportWorkspace', '41.7 kB', everything),
   check('ConnectionStore with everything it loads', 'dist/oauth.js', 'ConnectionStore', '57.5 kB', everything),
