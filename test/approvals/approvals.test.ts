@@ -32,7 +32,7 @@ function open(options: Partial<ApprovalsOptions> = {}) {
     return results.map(({ state }) => state)
   }
   const sent = () =>
-    sandbox.state.writes.filter(({ operation }) => operation === 'createMessage').map(({ id }) => textOf(id))
+    sandbox.state.writes.filter(({ operation }) => operation === 'createMessage').map(({ id }) => textOf(String(id)))
   const textOf = (id: string) => sandbox.state.messages(conversation).find((each) => each.id === id)?.body_html
   return { sandbox, storage, conversation, workspace, approvals, propose, approve, send, sent }
 }
