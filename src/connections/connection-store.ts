@@ -2,7 +2,7 @@
 // `support-workspace-sdk/oauth` exports it.
 
 import { SupportWorkspace } from '../client/index.ts'
-import { type AccessTokenSource, inner, joinHooks, traced } from '../core/index.ts'
+import { type AccessTokenSource, joinHooks, traced } from '../core/index.ts'
 import { isLasting, isSupportWorkspaceError } from '../errors/index.ts'
 import { safeCause } from '../errors/redact.ts'
 import { throwIfAborted } from '../shared/abort.ts'
@@ -169,7 +169,7 @@ export class ConnectionStore {
       checkConnectionKey(key)
       const { records } = this.#settings
       const { login, connection } = requireToken(key, await records.find(key))
-      const me = await inner(this.#workspaceOf(key, connection).me())
+      const me = await this.#workspaceOf(key, connection).me()
       const identity = await this.#identifier.verify(me, key)
       return records.update(key, (found) => {
         const record = requireToken(key, found)

@@ -1,5 +1,5 @@
 import { isObject, parseObject } from '../shared/json.ts'
-import type { PageCursors, Reply } from './layers.ts'
+import type { PageCursors, Reply } from './call.ts'
 import type { Envelope } from './operation.ts'
 import { UnusableResponse } from './response.ts'
 
