@@ -63,12 +63,6 @@ const sabotages: readonly Sabotage[] = [
     'if (now === undefined) return { result: false }',
   ],
   [
-    'pending proposals are sent',
-    'approvals/sender.ts',
-    "      if (entry.write === undefined && entry.state !== 'approved') return undefined\n",
-    "      if (entry.state === 'pending') entry = { ...entry, state: 'approved' }\n",
-  ],
-  [
     'a digest is not compared when approving',
     'approvals/approvals.ts',
     "        if (now.digest !== digest) throw notAllowed(key, 'approved', shown, 'is not what the person saw')\n",

@@ -127,6 +127,7 @@ describe('an approval', () => {
     const { digest } = await propose()
     await approve()
     await approvals.approve('r', { digest, by: 'cleo' })
+    expect(await propose('<p>Other.</p>', { replace: true })).toMatchObject({ state: 'approved', digest })
     const other = approvals.approve('r', { digest, by: 'bob', body: { body_html: '<p>Other.</p>' } })
     expect(await rejection(other)).toMatchObject({ name: 'ApprovalsError', state: 'approved', by: 'cleo' })
     expect((await approvals.get('r'))?.decisions).toMatchObject([{ by: 'may' }, { by: 'cleo' }])

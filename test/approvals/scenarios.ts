@@ -15,7 +15,7 @@ export const scenarios: readonly Scenario[] = [
   { title: 'a token of another person', actors: [[send], [send]], tokens: ['tom_token'] },
   { title: 'a replacement', actors: [[send], [propose(edited, { replace: true })]] },
   { title: 'beginning anew', actors: [[send], [propose(edited, { again: true }), approve()]] },
-  { title: 'a rejection, and beginning anew', actors: [[send], [reject, propose(edited, { again: true })]] },
+  { title: 'a rejection, and beginning anew', actors: [[send], [reject, propose(edited, { again: true }), approve()]] },
   { title: 'erasing', first: [propose()], actors: [[approve(), send], [forget]] },
   { title: 'forgetting', actors: [[send], [forgetOld, propose(), approve(), send]] },
   {

@@ -233,6 +233,7 @@ export const approve =
     world.approved.add(body)
     try {
       await approvals.approve('r', { digest: proposal.digest, by, ...(text && { body: bodyOf(text) }) })
+      world.isRejected = false
     } catch (thrown) {
       if (isNew) world.approved.delete(body)
       throw thrown
@@ -242,6 +243,7 @@ export const approve =
 export const reject: Act = async (world, { approvals }) => {
   await approvals.reject('r', { by: 'bob' })
   world.isRejected = true
+  world.approved.clear()
 }
 
 export const send: Act = async (world, { approvals }) => {
