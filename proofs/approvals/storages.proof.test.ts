@@ -22,10 +22,10 @@ describeOnStorages((kind, address) => {
     const storage = await open(moduleFor(kind, address()))
     const counts: Counts = { orders: 0, crossed: 0, states: {} }
     let number = 0
-    // Each order has its own part of the storage.
+    // Each order has its own part of the storage, and both Redis clients share a server.
     const part = async () => {
       number += 1
-      const start = `${number}:`
+      const start = `${kind}-${number}:`
       return {
         get: (key: string) => storage.get(start + key),
         compareAndSet: (key: string, expected: string | null, value: string | null) =>
