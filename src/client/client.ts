@@ -20,7 +20,6 @@ import {
   trace,
 } from '../core/index.ts'
 import { UnexpectedResponseError } from '../errors/index.ts'
-import type { RateLimiter } from '../rate-limiter/index.ts'
 import type { Actor } from '../shared/actor.ts'
 import { scopesIn } from '../shared/scopes.ts'
 import { readEnvironment } from './from-environment.ts'
@@ -230,7 +229,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
 }
 
 /** The options of a client, with the limiter that it uses. */
-type UsedOptions = ClientOptions & { readonly rateLimiter: RateLimiter }
+type UsedOptions = ClientOptions & { readonly rateLimiter: NonNullable<ClientOptions['rateLimiter']> }
 
 const cores = /* @__PURE__ */ new WeakMap<SupportWorkspace, Core>()
 

@@ -1,7 +1,6 @@
 import type { SupportWorkspace } from '../client/index.ts'
-import type { GuardedAttempt, Middleware } from '../core/index.ts'
+import type { ClientOptions, GuardedAttempt, Middleware } from '../core/index.ts'
 import { RateLimitError } from '../errors/index.ts'
-import type { RateLimiter } from '../rate-limiter/index.ts'
 
 /**
  * The client of a last look: it uses the token of the attempt that will send the write, reads past caches and without
@@ -40,6 +39,8 @@ function onInvalidTokenOf(source: unknown) {
   const { onInvalidToken } = Object(source) as { onInvalidToken?: (accessToken: string) => void | Promise<void> }
   return onInvalidToken && { onInvalidToken: (token: string) => onInvalidToken.call(source, token) }
 }
+
+type RateLimiter = NonNullable<ClientOptions['rateLimiter']>
 
 /**
  * Returns a limiter that reports requests to another one without waiting for it: the write already holds a permit, and

@@ -3,15 +3,7 @@ import { randomId } from '../shared/bytes.ts'
 import { parseObject } from '../shared/json.ts'
 import { type Change, GuardedStorage, type KeyValueStorage } from '../storage/interface.ts'
 import { WriteJournalError } from './journal-errors.ts'
-
-/**
- * The state of a write:
- *
- * - `sending`: a process is sending the write, or has ended before the response came.
- * - `applied`: the service has applied the write.
- * - `unconfirmed`: the journal could not find out whether the write was applied.
- */
-export type WriteState = 'sending' | 'applied' | 'unconfirmed'
+import type { WriteState } from './write-state.ts'
 
 /** A write in the journal. */
 export interface WriteEntry {

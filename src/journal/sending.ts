@@ -5,15 +5,7 @@ import { randomId } from '../shared/bytes.ts'
 import { idOf } from './effects.ts'
 import { LastLook } from './last-look.ts'
 import { type Stored, toStored } from './records.ts'
-import type { Shared, Write } from './write.ts'
-
-/** Whose token sends the write. */
-export interface Sender {
-  /** The id of the organization. */
-  readonly organization: string
-  /** The id of the person. Undefined if the service does not say. */
-  readonly author: string | undefined
-}
+import type { Sender, Shared, Write } from './write.ts'
 
 /** Looks whether the write is still right. Throws to prevent it. */
 export type Before = (client: SupportWorkspace, sender: Sender) => unknown

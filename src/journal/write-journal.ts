@@ -21,17 +21,10 @@ import { checkStorage, type KeyValueStorage } from '../storage/interface.ts'
 import type { FindEffect } from './effects.ts'
 import { Intent, type OnceOptions } from './intent.ts'
 import { WriteResolvedError } from './journal-errors.ts'
-import {
-  type Stored,
-  toStored,
-  type WriteCheck,
-  type WriteEntry,
-  type WriteRecord,
-  WriteRecords,
-  type WriteState,
-} from './records.ts'
+import { type Stored, toStored, type WriteCheck, type WriteEntry, type WriteRecord, WriteRecords } from './records.ts'
 import { ServiceClock } from './service-clock.ts'
 import type { Shared } from './write.ts'
+import type { WriteState } from './write-state.ts'
 
 /** The options of a `WriteJournal`. */
 export interface WriteJournalOptions<A extends Actor = Actor> {

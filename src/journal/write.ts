@@ -9,7 +9,6 @@ import { inTime } from '../storage/interface.ts'
 import { effectOf, type FindEffect, idOf, type SentWrite } from './effects.ts'
 import { type Doubt, WriteJournalError } from './journal-errors.ts'
 import type { WriteCheck, WriteRecord, WriteRecords } from './records.ts'
-import type { Sender } from './sending.ts'
 import type { ServiceClock } from './service-clock.ts'
 
 /** State and options of a journal, which all its calls of `once` share. */
@@ -29,6 +28,14 @@ export interface Shared {
   readonly stopAfter: number
   /** Number of unconfirmed writes in a row so far. */
   unconfirmed: number
+}
+
+/** Whose token sends the write. */
+export interface Sender {
+  /** The id of the organization. */
+  readonly organization: string
+  /** The id of the person. Undefined if the service does not say. */
+  readonly author: string | undefined
 }
 
 /** A write, its part of the record, and the function that finds its effect. */
