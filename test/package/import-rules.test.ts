@@ -38,6 +38,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   html: [],
   approvals: ['client', 'core', 'journal', 'storage'],
   journal: ['client', 'core', 'html', 'storage'],
+  changes: ['client', 'core', 'storage'],
   sandbox: [],
   'fault-test': ['client', 'core', 'html', 'storage', 'sandbox'],
   // The root index is the entry point of the package.
