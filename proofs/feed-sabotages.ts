@@ -188,8 +188,13 @@ for (const [index, [title, file, from, to]] of sabotages.entries()) {
     '--testTimeout=60000',
   ]
   const env = { ...process.env, NO_COLOR: '1', VITEST_MAX_WORKERS: '1' }
-  const { status, stdout } = spawnSync(process.execPath, args, { cwd: copy, encoding: 'utf8', env, timeout: 240_000 })
-  const noticed = /^ FAIL +test\/\S+ > (.*)$/m.exec(stdout)?.[1]
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+    cwd: copy,
+    encoding: 'utf8',
+    env,
+    timeout: 240_000,
+  })
+  const noticed = /^ FAIL +test\/\S+ > (.*)$/m.exec(stdout + stderr)?.[1]
   if (status === 0) missed += 1
   console.log(`${index + 1}. ${status === 0 ? 'MISSED' : 'caught'} | ${title} | ${noticed ?? 'time limit'}`)
   rmSync(copy, { recursive: true })
