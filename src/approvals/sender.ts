@@ -4,7 +4,6 @@ import { isSupportWorkspaceError, RequestError, SupportWorkspaceError } from '..
 import { UnconfirmedWriteError, WriteJournal } from '../journal/index.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import { type Check, checkInteger, readOptions } from '../shared/check-options.ts'
-import type { WebAbortSignal } from '../shared/web-types.ts'
 import { ApprovalsError } from './approvals-error.ts'
 import { isFinal, isIntact, isOver, type Proposal, type ProposalEntry, toProposal } from './proposal.ts'
 import type { Records } from './records.ts'
@@ -143,7 +142,7 @@ export class Sender {
     return [...groups.values()]
   }
 
-  async #sendOne(key: string, signal: WebAbortSignal | undefined): Promise<SendResult | undefined> {
+  async #sendOne(key: string, signal: AbortSignal | undefined): Promise<SendResult | undefined> {
     if (this.#underWay.has(key)) return undefined
     this.#underWay.add(key)
     try {
@@ -159,7 +158,7 @@ export class Sender {
     }
   }
 
-  async #sendEntry(key: string, entry: ProposalEntry, signal: WebAbortSignal | undefined) {
+  async #sendEntry(key: string, entry: ProposalEntry, signal: AbortSignal | undefined) {
     const { operation, parameters, query, text, answers } = entry
     const journal = new WriteJournal({
       workspace: this.#workspace,
@@ -210,7 +209,7 @@ export class Sender {
     key: string,
     entry: ProposalEntry,
     thrown: unknown,
-    signal: WebAbortSignal | undefined,
+    signal: AbortSignal | undefined,
   ): Promise<SendResult | undefined> {
     if (thrown instanceof Prevented && thrown.state === 'left') return undefined
     if (thrown instanceof Prevented && thrown.state !== 'postponed') {

@@ -136,7 +136,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
         })
       }
       const changes = { scopes: scopesIn(scopes) }
-      const known = { ...changeOptions(coreOf(unknown, 'connect').settings, changes), actor: actor as Actor }
+      const known = { ...changeOptions(coreOf(unknown).settings, changes), actor: actor as Actor }
       return derive(unknown, known, identity) as ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>
     } catch (thrown) {
       throw trace(thrown, meOperation.id)
@@ -154,7 +154,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
    * @throws InvalidArgumentError if an option is invalid, or is `baseUrl`, `accessToken` or `actor`.
    */
   withOptions(options: ChangeableOptions): this {
-    return derive(this, changeOptions(coreOf(this, 'withOptions').settings, options), this.identity)
+    return derive(this, changeOptions(ownCore(this, 'withOptions').settings, options), this.identity)
   }
 
   /**
@@ -162,7 +162,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
    * ([specification](docs/service.md#identity)).
    */
   me(options?: CallOptions): Call<Me> {
-    return callOperation(coreOf(this, 'me'), meOperation, {}, options)
+    return callOperation(ownCore(this, 'me'), meOperation, {}, options)
   }
 
   /**
@@ -182,7 +182,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     operation: Definition,
     ...[input, options]: CallArguments<Definition>
   ): ResultOf<Definition> {
-    return callOperation(coreOf(this, 'call'), copyDefinition(operation), input ?? {}, options)
+    return callOperation(ownCore(this, 'call'), copyDefinition(operation), input ?? {}, options)
   }
 
   /**
@@ -199,7 +199,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     // JavaScript can pass anything.
     const id = [method, path].filter((part) => typeof part === 'string').join(' ')
     const operation: Operation = { id, method, path, envelope: 'any' }
-    return callOperation(coreOf(this, 'request'), operation, input, options)
+    return callOperation(ownCore(this, 'request'), operation, input, options)
   }
 
   /**
@@ -234,8 +234,12 @@ type UsedOptions = ClientOptions & { readonly rateLimiter: NonNullable<ClientOpt
 
 const cores = /* @__PURE__ */ new WeakMap<SupportWorkspace, Core>()
 
+function coreOf(workspace: SupportWorkspace): Core {
+  return cores.get(workspace) as Core
+}
+
 /** @throws InvalidArgumentError if the method was taken from its client */
-function coreOf(workspace: SupportWorkspace | undefined, method: string): Core {
+function ownCore(workspace: SupportWorkspace | undefined, method: string): Core {
   const core = cores.get(workspace as SupportWorkspace)
   if (core === undefined) throw detached(method)
   return core
@@ -243,7 +247,7 @@ function coreOf(workspace: SupportWorkspace | undefined, method: string): Core {
 
 /** Returns the `fetch` of a client, to put another function around it. Not part of the public API. */
 export function fetchOf(workspace: SupportWorkspace): WebFetch {
-  return coreOf(workspace, 'withOptions').settings.fetch ?? ((url, init) => (globalThis.fetch as WebFetch)(url, init))
+  return coreOf(workspace).settings.fetch ?? ((url, init) => (globalThis.fetch as WebFetch)(url, init))
 }
 
 /** Gives a client its core, and its resources. */
