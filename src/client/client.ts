@@ -209,7 +209,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
    * @param change gets the options, with the limiter of this client
    */
   replaceOptions(change: (options: UsedOptions) => Partial<ClientOptions>): this {
-    const { given, rateLimiter, rateLimitKey } = coreOf(this).settings
+    const { given, rateLimiter, rateLimitKey } = ownCore(this, 'replaceOptions').settings
     const options = { ...given, rateLimiter, rateLimitKey } as UsedOptions
     return derive(this, { ...options, ...change(options) } as typeof given, this.identity)
   }
@@ -220,7 +220,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
    * @internal
    */
   callAgain(operation: Operation, input: OperationInput, options?: CallOptions): Call<unknown> {
-    return callOperation(coreOf(this), operation, input, options) as Call<unknown>
+    return callOperation(ownCore(this, 'callAgain'), operation, input, options) as Call<unknown>
   }
 
   /** @hidden */
