@@ -16,7 +16,7 @@ import type { CallRecord } from './call-record.ts'
 import type { FetchFault } from './fetch-error.ts'
 import { isCustom } from './operation.ts'
 import type { ResponseHead, UnusableResponse } from './response.ts'
-import { longestRetryAfter } from './retry.ts'
+import { longestRetryAfter } from './retry-after.ts'
 
 /** The details of an error, besides the properties of its class. The call record has the rest. */
 interface Failure {

@@ -5,7 +5,7 @@ import { CallClock } from './call-clock.ts'
 import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
 import type { PreparedCall } from './input.ts'
 import type { ResponseHead } from './response.ts'
-import { delayBefore, retryAfterOf } from './retry.ts'
+import { retryAfterOf } from './retry-after.ts'
 import type { Sending } from './send-through.ts'
 import type { ClientSettings } from './settings.ts'
 
@@ -28,8 +28,6 @@ export interface Failure {
   readonly head: ResponseHead | undefined
   /** How long the service asks to wait, in milliseconds. */
   readonly retryAfter: number | undefined
-  /** Delay before a retry, in milliseconds. */
-  readonly delay: number
   /** Whether a 429 uses up a retry. It can also mean that the call only has to wait. */
   countsAsRetry?: boolean
   /** Whether the request was not sent, because the service has refused what has to go before it. */
@@ -150,9 +148,7 @@ export class CallRecord {
     if (this.attempts.length === listedAttempts) this.attempts.splice(1, 1)
     const { startedAt } = attempt
     this.attempts.push({ startedAt, duration, ...(head && { status: head.status }), error: error.name })
-    const retryAfter = head && retryAfterOf(head)
-    const delay = delayBefore(this.sent, retryAfter, { isLimited: head?.status === 429 })
-    this.failure = { error, head, retryAfter, delay }
+    this.failure = { error, head, retryAfter: head && retryAfterOf(head) }
     return error
   }
 
@@ -163,8 +159,7 @@ export class CallRecord {
    */
   holdBack(error: RequestError, seconds: number | undefined): RequestError {
     const retryAfter = seconds === undefined ? undefined : seconds * 1000
-    const delay = delayBefore(this.sent + 1, retryAfter, { isLimited: true })
-    this.failure = { error, head: undefined, retryAfter, delay, isHeldBack: true }
+    this.failure = { error, head: undefined, retryAfter, isHeldBack: true }
     return error
   }
 

@@ -22,7 +22,7 @@ import { readErrorBody } from './envelope.ts'
 import { errorDetails } from './error-details.ts'
 import type { Operation } from './operation.ts'
 import type { ResponseHead } from './response.ts'
-import { retryAfterOf } from './retry.ts'
+import { retryAfterOf } from './retry-after.ts'
 
 /**
  * Creates the error for an error response.

@@ -1,4 +1,59 @@
-import type { ResponseHead } from './response.ts'
+import type { Remedy } from '../errors/index.ts'
+
+/** A failed request, as far as it decides about the next one. */
+export interface FailedRequest {
+  /** What to do about its error. Only with `retry` can the reason pass. */
+  readonly remedy: Remedy
+  /** Whether the service refused it with a 429, or what has to go before it, so that it counts as unsent. */
+  readonly isLimited: boolean
+  /** Whether a 429 uses up a retry, because the service serves no other request of the operation either. */
+  readonly isStarved: boolean
+  /** How long the service asks to wait, in milliseconds. */
+  readonly retryAfter: number | undefined
+}
+
+/** What became of the requests of a call. */
+export interface RetryCounters {
+  /** Every failed request. */
+  readonly failures: number
+  /** Failed requests that were not refused with a 429. */
+  readonly retries: number
+  /** Requests in a row that were refused with a 429 while the service served no other. */
+  readonly refusals: number
+}
+
+export const noFailures: RetryCounters = { failures: 0, retries: 0, refusals: 0 }
+
+export interface RetryLimits {
+  readonly maxRetries: number
+  /** In milliseconds. */
+  readonly maxRetryAfter: number
+  /** The rest of the call's `totalTimeout`, in milliseconds. */
+  readonly timeLeft: number
+}
+
+/**
+ * Decides whether a failed request is repeated, and when. Returns the counters after it, and the delay before the next
+ * request in milliseconds, which is undefined if there is none.
+ *
+ * @param random between 0 and 1
+ */
+export function repeatAfter(
+  { remedy, isLimited, isStarved, retryAfter = 0 }: FailedRequest,
+  counters: RetryCounters,
+  { maxRetries, maxRetryAfter, timeLeft }: RetryLimits,
+  random: number,
+): { readonly counters: RetryCounters; readonly delay: number | undefined } {
+  const failures = counters.failures + 1
+  const retries = counters.retries + (isLimited ? 0 : 1)
+  // A refused call waits as long as the service serves other calls.
+  const refusals = !isLimited ? counters.refusals : isStarved ? counters.refusals + 1 : 0
+  const delay = delayBefore(failures, retryAfter, isLimited, random)
+  const isAllowed = maxRetries > 0 && retries + refusals <= maxRetries
+  const isInTime = retryAfter <= maxRetryAfter && delay < timeLeft
+  const isRepeated = remedy === 'retry' && isAllowed && isInTime
+  return { counters: { failures, retries, refusals }, delay: isRepeated ? delay : undefined }
+}
 
 const firstDelay = 500
 const longestDelay = 8_000
@@ -7,70 +62,10 @@ const longestDelay = 8_000
  * Returns the delay before a retry, in milliseconds: exponential backoff with full jitter, and at least the delay that
  * the service requests. A `Retry-After: 0` keeps the backoff. If the service requests more, a refused call waits
  * exactly that long, so that it keeps its place among the other refused calls.
- *
- * @param retry the number of the retry, starting at 1
  */
-export function delayBefore(retry: number, retryAfter = 0, { isLimited }: { readonly isLimited: boolean }): number {
+function delayBefore(retry: number, retryAfter: number, isLimited: boolean, random: number): number {
   if (isLimited && retryAfter > 0) return retryAfter
   // In milliseconds: 500, then twice as long each time, up to 8,000.
   const longestBackoff = Math.min(longestDelay, firstDelay * 2 ** (retry - 1))
-  return Math.max(Math.floor(Math.random() * longestBackoff), retryAfter)
-}
-
-/** A year, in milliseconds. Longer delays are probably mistakes. */
-export const longestRetryAfter = 31_536_000_000
-
-/**
- * Returns the delay that an error response requests, in milliseconds: from `Retry-After` (RFC 9110, section 10.2.3), or
- * else from `RateLimit-Reset`. Undefined if the header is missing or invalid.
- */
-export function retryAfterOf(response: Pick<ResponseHead, 'status' | 'get'>): number | undefined {
-  const { status } = response
-  const retryAfter = delayOf(response, 'retry-after')
-  // Gateways send the reset with every response. A 503 has to do with the limit only if nothing remains of it.
-  const isExceeded = status === 429 || (status === 503 && response.get('ratelimit-remaining') === '0')
-  return retryAfter ?? (isExceeded ? delayOf(response, 'ratelimit-reset') : undefined)
-}
-
-/** Returns the longest of the delays in a header. If a gateway and the service both send one, the header is "3, 10". */
-function delayOf(response: Pick<ResponseHead, 'get'>, name: string): number | undefined {
-  // The comma after the day is part of an HTTP date.
-  const parts = response.get(name)?.split(/(?<![a-z]),/) ?? []
-  const delays = parts.flatMap((part) => {
-    const { delay, time } = parse(part.trim())
-    if (delay !== undefined) return [delay]
-    return time === undefined ? [] : [delayUntil(time, response)]
-  })
-  const longest = delays.sort((a, b) => b - a)[0]
-  return longest && Math.min(longestRetryAfter, Math.ceil(longest))
-}
-
-/**
- * Returns the time until a date. The clock of this machine can be wrong, and so can the `Date` of the response, which is
- * older in a response from a cache. So the shorter wait counts, unless it is over.
- */
-function delayUntil(time: number, response: Pick<ResponseHead, 'get'>): number {
-  const sentAt = Date.parse(response.get('date') ?? '')
-  const waits = [time - Date.now(), time - sentAt].filter((wait) => wait > 0)
-  return waits.length === 0 ? 0 : Math.min(...waits)
-}
-
-/**
- * 2024-01-01. Smaller numbers are a delay in seconds, larger ones a time in seconds or milliseconds since the Unix
- * epoch.
- */
-const firstTimestamp = 1_704_067_200
-
-/** Returns a delay, or a time since the Unix epoch, both in milliseconds. */
-function parse(text: string): { readonly delay?: number; readonly time?: number } {
-  if (/^\d+(\.\d+)?$/.test(text)) {
-    const number = Number(text)
-    if (number < firstTimestamp) return { delay: number * 1000 }
-    return { time: number < firstTimestamp * 1000 ? number * 1000 : number }
-  }
-  // HTTP dates start with the name of a day. Date.parse would also accept "-1" and "2030".
-  if (!/^[A-Z][a-z]+,? /.test(text)) return {}
-  // The oldest of the three HTTP date formats has no time zone. It is GMT like the others.
-  const time = Date.parse(/ [A-Z]+$/.test(text) ? text : `${text} GMT`)
-  return Number.isNaN(time) ? {} : { time }
+  return Math.max(Math.floor(random * longestBackoff), retryAfter)
 }
