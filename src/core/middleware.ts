@@ -1,3 +1,4 @@
+import type { RequestError } from '../errors/index.ts'
 import type { Reply } from './call.ts'
 import type { Operation } from './operation.ts'
 
