@@ -19,16 +19,29 @@ export const undocumentedOption = new Option(
   'send names that the documents of the service do not have',
 )
 
-/** Adds the options that say how CSV and times are written. */
+/** The options that say how CSV and times are written. */
+interface Layout {
+  readonly raw?: true | undefined
+  readonly bom?: true | undefined
+  readonly delimiter?: ',' | ';' | '|' | 'tab' | undefined
+  readonly dates?: 'epoch' | 'iso' | undefined
+  readonly utc?: true | undefined
+}
+
+/**
+ * Adds the options of `Layout`. Their types are written by hand, because the compiler takes minutes to infer them for a
+ * command whose type is a parameter.
+ */
 export function addLayout<Args extends unknown[], Opts extends OptionValues>(command: Command<Args, Opts>) {
-  return command
-    .option('--raw', 'CSV: put no quote before texts that a spreadsheet runs as formulas')
-    .option('--bom', 'CSV: begin with a byte order mark, which Excel needs for UTF-8')
-    .addOption(new Option('--delimiter <character>', 'CSV: between the cells').choices([',', ';', '|', 'tab'] as const))
-    .addOption(
-      new Option('--dates <form>', 'CSV: times as epoch seconds or as text').choices(['epoch', 'iso'] as const),
-    )
-    .option('--utc', 'show times in UTC (default: local time)')
+  const options = [
+    new Option('--raw', 'CSV: put no quote before texts that a spreadsheet runs as formulas'),
+    new Option('--bom', 'CSV: begin with a byte order mark, which Excel needs for UTF-8'),
+    new Option('--delimiter <character>', 'CSV: between the cells').choices([',', ';', '|', 'tab']),
+    new Option('--dates <form>', 'CSV: times as epoch seconds or as text').choices(['epoch', 'iso']),
+    new Option('--utc', 'show times in UTC (default: local time)'),
+  ]
+  for (const option of options) command.addOption(option as Option)
+  return command as object as Command<Args, Opts & Layout>
 }
 
 /** Creates the option that says how items are written. */
