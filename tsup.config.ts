@@ -84,18 +84,9 @@ const library: Options = {
     otel: 'src/otel/index.ts',
     journal: 'src/journal/index.ts',
     storage: 'src/storage/index.ts',
-    'storage-tests': 'src/storage-tests/index.ts',
     'fault-test': 'src/fault-test/index.ts',
   },
   splitting: true,
-}
-
-/** What is known, and what finds it out. Built apart, so that the chunks of the client stay as they are without them. */
-const facts: Options = {
-  ...shared,
-  entry: { catalogue: 'src/api/index.ts', probe: 'src/probe/index.ts' },
-  splitting: true,
-  sourcemap: false,
 }
 
 /** CommonJS has no `import.meta`. */
@@ -151,8 +142,6 @@ export default defineConfig([
     plugins: [requireLazily],
     esbuildPlugins: [loadEntries('cjs', ownEntries)],
   },
-  { ...facts, format: 'esm' },
-  { ...facts, format: 'cjs' },
   // Node loads it before a program under test, which may be of either kind.
   { ...shared, entry: { 'fault-test-preload': 'src/fault-test/program/preload.ts' }, format: 'esm', sourcemap: false },
   {

@@ -7,17 +7,11 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^support-workspace-sdk$/, replacement: source('index.ts') },
-      { find: /^support-workspace-sdk\/catalogue$/, replacement: source('api/index.ts') },
       { find: /^support-workspace-sdk\/journal$/, replacement: source('journal/index.ts') },
       { find: /^support-workspace-sdk\/oauth$/, replacement: source('oauth/index.ts') },
       { find: /^support-workspace-sdk\/html$/, replacement: source('html/index.ts') },
       { find: /^support-workspace-sdk\/otel$/, replacement: source('otel/index.ts') },
-      { find: /^support-workspace-sdk\/probe$/, replacement: source('probe/index.ts') },
       { find: /^support-workspace-sdk\/storage$/, replacement: source('storage/index.ts') },
-      {
-        find: /^support-workspace-sdk\/storage-tests$/,
-        replacement: source('storage-tests/index.ts'),
-      },
       { find: /^support-workspace-sdk\/sandbox$/, replacement: source('sandbox/index.ts') },
       { find: /^support-workspace-sdk\/fault-test$/, replacement: source('fault-test/index.ts') },
     ],

@@ -17,7 +17,6 @@ export default defineConfig({
       // Runs of random faults and simulations, which take seconds and find what the others find.
       'test/trust/{outcome,leaks}.test.ts',
       'test/**/hostile-requests.test.ts',
-      'test/storage-tests/storage-tests.test.ts',
       'test/client/operations/documentation.test.ts',
       'test/main-job.test.ts',
     ],

@@ -1,4 +1,4 @@
-// The endpoint table of README.md, from the catalogue.
+// The endpoint table of README.md, from src/api.
 import { operations } from '../src/api/index.ts'
 
 const markers = /(<!-- endpoints:start -->\n\n)[\s\S]*(\n\n<!-- endpoints:end -->)/

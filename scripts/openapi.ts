@@ -1,21 +1,11 @@
-// Writes openapi.json: OpenAPI 3.1, with the schemas of the client and the facts of the catalogue. Beside it,
-// evidence.schema.json: the JSON Schema of the files of the probe.
+// Writes openapi.json: OpenAPI 3.1, with the schemas of the client and the facts of src/api.
 //
 //   node scripts/openapi.ts dist
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
-import {
-  type CatalogueField,
-  type CatalogueOperation,
-  type Fact,
-  type ModelName,
-  models,
-  type Observation,
-  operations,
-} from '../src/api/index.ts'
-import { all } from '../src/client/schemas/schemas.ts'
-import { day, sections } from '../src/evidence/index.ts'
+import { type ApiField, type ApiOperation, type Fact, type ModelName, models, operations } from '../src/api/index.ts'
+import { all } from '../src/client/generated/schemas.ts'
 import { knownScopes } from '../src/shared/scopes.ts'
 import { version } from '../src/shared/version.ts'
 
@@ -40,7 +30,6 @@ if (import.meta.main) {
   const folder = process.argv[2] ?? 'dist'
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'openapi.json'), `${JSON.stringify(openApiDocument(), null, 1)}\n`)
-  writeFileSync(join(folder, 'evidence.schema.json'), `${JSON.stringify(evidenceSchema(), null, 1)}\n`)
 }
 
 /** Returns the description of the service as an OpenAPI document. */
@@ -57,7 +46,7 @@ export function openApiDocument(): Json {
       summary: 'The REST API of a support workspace, with how each part of it is known.',
       description: `Written from the documents of the service, which are incomplete. \`x-evidence\` says of each operation and each field
 whether it is from the \`specification\`, from the vendor's \`reference\`, or \`inferred\`; \`meaning\` and \`nullable\` say the
-same of the meaning of a field, and of null and absence. \`observed\` counts the calls to the live service that showed it.`,
+same of the meaning of a field, and of null and absence.`,
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [
@@ -96,7 +85,7 @@ function oauthScheme(): Json {
   }
 }
 
-function operationOf(operation: CatalogueOperation): Json {
+function operationOf(operation: ApiOperation): Json {
   const { id, operationId, title, method, path, scope, actor, repeat, body, notes } = operation
   const parameters = [
     ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
@@ -135,7 +124,7 @@ function operationOf(operation: CatalogueOperation): Json {
   }
 }
 
-function successOf({ method, envelope, response }: CatalogueOperation): Json {
+function successOf({ method, envelope, response }: ApiOperation): Json {
   const description = method === 'POST' || method === 'DELETE' ? 'Success. The status is inferred.' : 'Success.'
   if (response === undefined || envelope === 'none') return { description }
   const item = refTo(response)
@@ -146,7 +135,7 @@ function successOf({ method, envelope, response }: CatalogueOperation): Json {
   return { description, content: jsonOf({ type: 'object', properties: { data, ...metadata }, required: ['data'] }) }
 }
 
-function tagOf({ id }: CatalogueOperation): string {
+function tagOf({ id }: ApiOperation): string {
   return id.split('.')[0] ?? id
 }
 
@@ -158,7 +147,7 @@ function refTo(model: ModelName): Json {
   return { $ref: `#/components/schemas/${models[model].title}` }
 }
 
-/** Returns the schema of each model that an operation uses, as zod writes it, with what the catalogue knows of its fields. */
+/** Returns the schema of each model that an operation uses, as zod writes it, with what src/api knows of its fields. */
 function componentSchemas(): Json {
   const registry = z.registry<{ id: string }>()
   const found = schemasByModel()
@@ -188,8 +177,8 @@ function componentSchemas(): Json {
   return Object.fromEntries(named)
 }
 
-function describedField(name: string, schema: Json, field: CatalogueField | undefined): Json {
-  if (field === undefined) throw new Error(`The catalogue has no field ${name}.`)
+function describedField(name: string, schema: Json, field: ApiField | undefined): Json {
+  if (field === undefined) throw new Error(`src/api has no field ${name}.`)
   const { type, format, meaning, nullable } = field
   const known = type === 'integer' ? withInteger(schema) : schema
   const isStandard = format === 'email' || format === 'date-time'
@@ -206,15 +195,12 @@ function withInteger(schema: Json): Json {
   return JSON.parse(JSON.stringify(schema).replaceAll('"number"', '"integer"'))
 }
 
-type Observable = Fact & { readonly observed?: Observation }
-
-function evidenceOf({ evidence, sources, observed }: Observable, meaning?: Fact, nullable?: Fact): Json {
+function evidenceOf({ evidence, sources }: Fact, meaning?: Fact, nullable?: Fact): Json {
   return {
     level: evidence,
     ...(meaning && { meaning: meaning.evidence }),
     ...(nullable && { nullable: nullable.evidence }),
     sources: sources.map(({ title, section, date }) => ({ title, section, date })),
-    ...(observed && { observed: { ...observed } }),
   }
 }
 
@@ -240,17 +226,6 @@ function unwrapped(schema: z.ZodMiniType | undefined): z.ZodMiniType {
   const { innerType, element } = (schema?._zod.def ?? {}) as { innerType?: z.ZodMiniType; element?: z.ZodMiniType }
   const inner = innerType ?? element
   if (inner !== undefined) return unwrapped(inner)
-  if (schema === undefined) throw new Error('A field of the catalogue has no schema.')
+  if (schema === undefined) throw new Error('A field of src/api has no schema.')
   return schema
-}
-
-/** Returns the JSON Schema of evidence files. */
-export function evidenceSchema(): Json {
-  const text = (form: RegExp) => z.string().check(z.regex(form))
-  const observation = z.strictObject({ calls: z.int().check(z.gte(1)), first: text(day), last: text(day) })
-  const observed = Object.entries(sections).map(([section, { name, seen }]) => {
-    return [section, z.record(text(name), z.record(text(seen), observation))]
-  })
-  const undetermined = z.record(text(sections.traits.name), z.string().check(z.maxLength(200)))
-  return z.toJSONSchema(z.strictObject({ version: z.literal(1), ...Object.fromEntries(observed), undetermined }))
 }

@@ -1,17 +1,15 @@
-// Writes what is generated from the catalogue: docs/service.md, docs/methods-and-fields.md, and the endpoint table of
-// README.md.
+// Writes what is generated from src/api: docs/methods-and-fields.md, the tables of operations in
+// docs/service.md, and the endpoint table of README.md.
 import { readFile, writeFile } from 'node:fs/promises'
 import {
-  type CatalogueField,
-  type CatalogueModel,
-  type CatalogueOperation,
+  type ApiField,
+  type ApiModel,
+  type ApiOperation,
   type Fact,
   type ModelName,
   models,
   operations,
   type Source,
-  type Topic,
-  topics,
 } from '../src/api/index.ts'
 import { argumentsOf, withEndpointTable } from './endpoint-table.ts'
 
@@ -26,60 +24,36 @@ if (import.meta.main) {
 export async function generatedPages(): Promise<Record<string, string>> {
   return {
     'README.md': withEndpointTable(await readFile(new URL('README.md', root), 'utf8')),
-    'docs/service.md': servicePage(),
+    'docs/service.md': withOperationTables(await readFile(new URL('docs/service.md', root), 'utf8')),
     'docs/methods-and-fields.md': fieldsPage(),
   }
 }
 
-function servicePage(): string {
-  const intro = `# API facts and evidence
-
-${generated}
-
-For everyone who must know what is documented. This page lists what is known of the API of SupportWire, how sure each fact is, and
-where it comes from. ${observedText()}
-[Methods and fields](methods-and-fields.md) lists each field, and [a probe](probe.md) finds out more. Programs read
-the same facts from \`support-workspace-sdk/catalogue\`.
-
-- **specification**: written in the specification of the API. It is the first authority: where two sources disagree, it wins.
-  The tables name the section.
-- **reference**: printed in the reference and the guides that the vendor publishes at
-  [api-docs-9cc.pages.dev](https://api-docs-9cc.pages.dev). The tables name the page.
-- **inferred**: deduced by analogy, or from hints such as the list of the vendor's MCP tools. It might be wrong.
-
-The SDK marks every operation with one of these words: in the [endpoint table](../README.md#endpoints), in the docs comments,
-and as \`@experimental\` if it is inferred. The documents were read on ${operations.me.sources[0]?.date}.`
-  return `${[intro, ...topics.map(topicSection)].join('\n\n')}\n`
+/** Returns the page of facts, which is written by hand, with new tables of the operations of each resource. */
+function withOperationTables(page: string): string {
+  return page.replace(
+    /(<!-- operations of (\w+) -->\n)[\s\S]*?(<!-- end -->)/g,
+    (_, start: string, resource: string, end: string) => `${start}\n${operationTables(resource)}\n\n${end}`,
+  )
 }
 
-function observedText(): string {
-  const { length } = Object.values(operations).filter(({ observed }) => observed !== undefined)
-  if (length === 0) return 'Nothing here was tested against the live service.'
-  return `Calls to the live service have shown ${length} operations, which the tables mark as observed.`
-}
-
-function topicSection({ title, intro, facts, unknown, resource, advice }: Topic): string {
+function operationTables(resource: string): string {
   const own = Object.values(operations).filter(({ id }) => id.split('.')[0] === resource)
-  const notes = own.flatMap(({ id, notes }) => notes.map((note) => ({ ...note, text: `\`${id}\`: ${note.text}` })))
-  const statements = [...facts, ...notes].map((fact) => [withoutPeriod(fact.text), fact.evidence, sourcesOf(fact)])
-  const parts = [
-    `## ${title}`,
-    intro,
-    own.length > 0 && table(['Operation', 'Evidence', 'Source'], own.map(operationRow)),
-    statements.length > 0 && table(['Fact', 'Evidence', 'Source'], statements),
-    unknown.length > 0 &&
-      `${title === 'Not known at all' ? '' : 'Not known:\n\n'}${unknown.map((text) => `- ${text}`).join('\n')}`,
-    advice,
-  ]
-  return parts.filter((part) => typeof part === 'string' && part !== '').join('\n\n')
+  if (own.length === 0) throw new Error(`docs/service.md names the resource ${resource}, which has no operation.`)
+  const notes = own.flatMap(({ id, notes }) =>
+    notes.map((note) => [`\`${id}\`: ${withoutPeriod(note.text)}`, note.evidence, sourcesOf(note)]),
+  )
+  const tables = [table(['Operation', 'Evidence', 'Source'], own.map(operationRow))]
+  if (notes.length > 0) tables.push(table(['Fact', 'Evidence', 'Source'], notes))
+  return tables.join('\n\n')
 }
 
-function operationRow(operation: CatalogueOperation): string[] {
+function operationRow(operation: ApiOperation): string[] {
   const { method, path, body } = operation
   const fields = body === undefined ? {} : models[body].fields
   const required = Object.entries(fields).filter(([, field]) => field.required)
   const names = required.map(([name]) => `\`${name}\``).join(', ')
-  return [`\`${method} ${path}\`${names && ` with ${names}`}`, evidenceOf(operation), sourcesOf(operation)]
+  return [`\`${method} ${path}\`${names && ` with ${names}`}`, operation.evidence, sourcesOf(operation)]
 }
 
 function fieldsPage(): string {
@@ -88,7 +62,7 @@ function fieldsPage(): string {
     `\`${operation.operationId}\``,
     operation.actor === 'self' ? '`self`' : 'any',
     operation.repeat,
-    evidenceOf(operation),
+    operation.evidence,
     sourcesOf(operation),
   ])
   return `# Methods and fields
@@ -96,8 +70,8 @@ function fieldsPage(): string {
 ${generated}
 
 For everyone who must know how a method or field is known:
-[specification, reference or inferred](service.md). Programs read the same from \`support-workspace-sdk/catalogue\`, for example
-\`models.conversation.fields.status\`.
+[specification, reference or inferred](service.md). Programs read the same from
+\`support-workspace-sdk/openapi.json\`.
 
 ## Methods
 
@@ -117,12 +91,12 @@ ${Object.values(models).map(modelSection).join('\n\n')}
 `
 }
 
-function modelSection(model: CatalogueModel): string {
+function modelSection(model: ApiModel): string {
   const rows = Object.entries(model.fields).map(([field, known]) => [
     `\`${field}\``,
     typeOf(known),
     withoutPeriod(known.meaning.text),
-    evidenceOf(known),
+    known.evidence,
     known.meaning.evidence,
     known.required ? 'required' : (known.nullable?.evidence ?? ''),
     sourcesOf(known),
@@ -131,15 +105,11 @@ function modelSection(model: CatalogueModel): string {
   return [`### ${model.title}`, model.text, rows.length > 0 && table(heads, rows)].filter(Boolean).join('\n\n')
 }
 
-function typeOf({ type, model, items, format }: CatalogueField): string {
+function typeOf({ type, model, items, format }: ApiField): string {
   const title = model === undefined ? undefined : models[model as ModelName].title
   const inner = title === undefined ? items : `[${title}](#${title.toLowerCase()})`
   const shown = type === 'array' ? `array of ${inner}` : (inner ?? type)
   return format === undefined ? shown : `${shown}, ${format.replace('-', ' ')}`
-}
-
-function evidenceOf({ evidence, observed }: CatalogueOperation | CatalogueField): string {
-  return observed === undefined ? evidence : `${evidence}, observed ${observed.last}`
 }
 
 /** Sections, tools and pages, each of which says by its form which document it belongs to. */

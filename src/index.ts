@@ -6,37 +6,42 @@
 
 export type { StandardSchemaV1 } from '@standard-schema/spec'
 export { type CallArguments, type ConnectedWorkspace, SupportWorkspace } from './client/client.ts'
-export { exitCodeOf, jobOptions } from './client/jobs.ts'
-export { type Schema, schemas } from './client/lazy-schemas.ts'
-export type { Contact, CreateContactBody, UpdateContactBody } from './client/models/contact.ts'
 export type {
+  Application,
   AssignConversationBody,
+  Attachment,
+  Contact,
   Conversation,
   ConversationAssignee,
+  CreateContactBody,
   CreateConversationBody,
-  Group,
-  UpdateConversationBody,
-} from './client/models/conversation.ts'
-export type { FreeForm } from './client/models/free-form.ts'
-export type { Application, Me } from './client/models/me.ts'
-export type { InviteMemberBody, Member, Role, UpdateMemberBody } from './client/models/member.ts'
-export type {
-  Attachment,
   CreateMessageBody,
   CreateNoteBody,
+  CreateSegmentBody,
+  CreateTaskBody,
+  Group,
+  InviteMemberBody,
+  Me,
+  Member,
   Message,
-  QuotedMessage,
-  UpdateMessageBody,
-} from './client/models/message.ts'
-export type {
   Organization,
   OrganizationSettings,
+  QuotedMessage,
+  Segment,
+  Task,
+  UpdateContactBody,
+  UpdateConversationBody,
+  UpdateMemberBody,
+  UpdateMessageBody,
   UpdateOrganizationBody,
   UpdateOrganizationSettingsBody,
-} from './client/models/organization.ts'
-export type { CreateSegmentBody, Segment, UpdateSegmentBody } from './client/models/segment.ts'
-export type { CreateTaskBody, Task, UpdateTaskBody } from './client/models/task.ts'
-export type { User } from './client/models/user.ts'
+  UpdateSegmentBody,
+  UpdateTaskBody,
+  User,
+} from './client/generated/models.ts'
+export { exitCodeOf, jobOptions } from './client/jobs.ts'
+export { type Schema, schemas } from './client/lazy-schemas.ts'
+export type { FreeForm, Role } from './client/open-types.ts'
 export type { Contacts } from './client/resources/contacts.ts'
 export type { Conversations } from './client/resources/conversations.ts'
 export type { Members } from './client/resources/members.ts'

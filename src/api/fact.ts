@@ -12,7 +12,7 @@ export interface Source {
 
 /** The evidence and the sources of a fact. */
 export interface Fact {
-  /** `specification`, `reference` or `inferred`. Calls to the service never change it. */
+  /** `specification`, `reference` or `inferred`. */
   readonly evidence: Evidence
   /** The places where the fact is written. For an inferred fact, the places that it is inferred from. */
   readonly sources: readonly Source[]
@@ -22,16 +22,6 @@ export interface Fact {
 export interface Statement extends Fact {
   /** One or more sentences in Markdown. */
   readonly text: string
-}
-
-/** Calls to the live service that have shown a fact, from the files of `probe` and of the recorder. */
-export interface Observation {
-  /** Number of calls that showed it. */
-  readonly calls: number
-  /** Day of the first call, for example `2026-11-21`. */
-  readonly first: string
-  /** Day of the last call. */
-  readonly last: string
 }
 
 /** The day on which the documents were read, because the documents have no date. */

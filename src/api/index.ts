@@ -1,18 +1,10 @@
-/**
- * The facts about the service, as frozen plain data. Each operation and each field has its evidence and its sources.
- *
- * @module support-workspace-sdk/catalogue
- */
-
-// The client does not import this folder, so that its bundle stays small. A test compares the facts with the client's
-// operations, schemas and comments.
+// The facts about the service, as frozen plain data: each operation and each field with its evidence and its sources.
+// Written by hand, and the source of src/client/generated. The client does not import this folder, so that its bundle
+// stays small.
 
 export type { Evidence } from '../core/index.ts'
-export type { Fact, Observation, Source, Statement } from './fact.ts'
-export type { CatalogueField, CatalogueModel } from './models/field.ts'
+export type { Fact, Source, Statement } from './fact.ts'
+export type { ApiField, ApiModel } from './models/field.ts'
 export { type ModelName, models } from './models.ts'
-export type { CatalogueOperation } from './operations/operation.ts'
-export { operations } from './operations.ts'
-export type { Topic } from './topics/topic.ts'
-export { topics } from './topics.ts'
-export { type TraitName, traits } from './traits.ts'
+export type { ApiOperation } from './operations/operation.ts'
+export { type OperationId, operations } from './operations.ts'

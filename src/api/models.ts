@@ -1,9 +1,8 @@
 import { frozen } from './fact.ts'
 import { bodies } from './models/bodies.ts'
 import { envelopes } from './models/envelopes.ts'
-import type { CatalogueModel, ModelEntry } from './models/field.ts'
+import type { ApiModel, ModelEntry } from './models/field.ts'
 import { resources } from './models/resources.ts'
-import { observed } from './observed.ts'
 
 /** The name of a model, for example `conversation`. */
 export type ModelName = keyof typeof resources | keyof typeof bodies | keyof typeof envelopes
@@ -16,17 +15,13 @@ export type ModelName = keyof typeof resources | keyof typeof bodies | keyof typ
  * const { status } = models.conversation.fields
  * console.log(status?.evidence, status?.meaning.evidence, status?.nullable?.evidence) // reference inferred inferred
  */
-export const models: Readonly<Record<ModelName, CatalogueModel>> = /* @__PURE__ */ withTitles()
+export const models: Readonly<Record<ModelName, ApiModel>> = /* @__PURE__ */ withTitles()
 
-function withTitles(): Record<ModelName, CatalogueModel> {
+function withTitles(): Record<ModelName, ApiModel> {
   const all: Record<string, ModelEntry> = { ...resources, ...bodies, ...envelopes }
   const named = Object.entries(all).map(([name, model]) => {
-    const fields = Object.entries(model.fields).map(([field, known]) => {
-      const seen = observed.fields[`${name}.${field}`]
-      return [field, { ...known, ...(seen && { observed: seen }) }]
-    })
     const title = `${name.charAt(0).toUpperCase()}${name.slice(1)}`
-    return [name, { title, ...model, fields: Object.fromEntries(fields) }]
+    return [name, { title, ...model }]
   })
   return frozen(Object.fromEntries(named))
 }

@@ -1,22 +1,23 @@
-import type { OperationId } from '../client/index.ts'
 import type { KnownScope } from '../shared/scopes.ts'
 import { frozen } from './fact.ts'
-import { observed } from './observed.ts'
 import { conversationOperations } from './operations/conversations.ts'
-import type { CatalogueOperation, Entry } from './operations/operation.ts'
+import type { ApiOperation, Entry } from './operations/operation.ts'
 import { organizationOperations } from './operations/organization.ts'
 import { unnamed } from './operations/unnamed.ts'
 
 const { me, ...ofOrganization } = organizationOperations
 
 /** The operations in the order of the documentation. */
-const entries: Readonly<Record<OperationId, Entry>> = {
+const entries = {
   me,
   ...conversationOperations,
   ...ofOrganization,
   ...unnamed('tasks', 'Task'),
   ...unnamed('segments', 'Segment'),
 }
+
+/** The id of an operation. */
+export type OperationId = keyof typeof entries
 
 /**
  * The facts about each operation, by its id, as frozen plain data: scope, actor, evidence, sources, and whether it can
@@ -26,12 +27,13 @@ const entries: Readonly<Record<OperationId, Entry>> = {
  * const guesses = Object.values(operations).filter(({ evidence }) => evidence === 'inferred')
  * console.log(guesses.length, operations['contacts.get'].sources[0]?.section) // 17 'tool `get_customer`'
  */
-export const operations: Readonly<Record<OperationId, CatalogueOperation>> = /* @__PURE__ */ withIds()
+export const operations: { readonly [Id in OperationId]: ApiOperation & { readonly id: Id } } =
+  /* @__PURE__ */ withIds()
 
-function withIds(): Record<OperationId, CatalogueOperation> {
-  const named = Object.entries(entries).map(([id, entry]) => {
-    const [scope, seen] = [scopeOf(id, entry), observed.operations[id]]
-    return [id, { id, ...entry, ...(scope && { scope }), ...(seen && { observed: seen }) }]
+function withIds(): { [Id in OperationId]: ApiOperation & { readonly id: Id } } {
+  const named = Object.entries<Entry>(entries).map(([id, entry]) => {
+    const scope = scopeOf(id, entry)
+    return [id, { id, ...entry, ...(scope && { scope }) }]
   })
   return frozen(Object.fromEntries(named))
 }

@@ -1,8 +1,7 @@
 // The names that other folders import from the client. `src/index.ts` has the public names.
 
 export { SupportWorkspace } from './client.ts'
+export type { Me, User } from './generated/models.ts'
 export { schemas } from './lazy-schemas.ts'
-export type { Me } from './models/me.ts'
-export type { User } from './models/user.ts'
 export { type OperationId, operations, type WriteOperationId } from './resources/operations.ts'
 export { scopesFor } from './resources/scopes-for.ts'

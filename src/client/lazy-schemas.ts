@@ -1,10 +1,10 @@
-import type { all } from './schemas/schemas.ts'
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Models } from './generated/models.ts'
 
 type Loaded = typeof import('./schemas/validate.ts')
 
-export type { Schema } from './schemas/schema-for.ts'
-
-type Schemas = typeof all
+/** The schema of a model, as a Standard Schema. Returns values unchanged, including unknown fields. */
+export type Schema<Model> = StandardSchemaV1<Model, Model>
 
 let loaded: Loaded | undefined
 
@@ -12,15 +12,15 @@ let loaded: Loaded | undefined
  * Returns a schema that is loaded by the first validation, because most programs only read and log in, which needs no
  * schema. The first validation is asynchronous, and later ones are synchronous. Values are returned unchanged.
  */
-export function lazySchema<Name extends keyof Schemas>(name: Name): Schemas[Name] {
+export function lazySchema<Name extends keyof Models>(name: Name): Schema<Models[Name]> {
   const validate = (value: unknown) =>
     loaded === undefined ? load().then((module) => module.validate(name, value)) : loaded.validate(name, value)
-  return { '~standard': { version: 1, vendor: 'support-workspace-sdk', validate } } as Schemas[Name]
+  return { '~standard': { version: 1, vendor: 'support-workspace-sdk', validate } } as Schema<Models[Name]>
 }
 
 /** Returns the schema of a body, which knows the names of its documented fields. */
-export function lazyBodySchema<Name extends keyof Schemas>(name: Name): Schemas[Name] {
-  return { ...lazySchema(name), documentedNames: () => loaded?.documentedNames(name) }
+export function lazyBodySchema<Name extends keyof Models>(name: Name): Schema<Models[Name]> {
+  return Object.assign(lazySchema(name), { documentedNames: () => loaded?.documentedNames(name) })
 }
 
 async function load(): Promise<Loaded> {

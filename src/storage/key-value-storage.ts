@@ -9,7 +9,7 @@ import { isError, placeholder, safeCause } from '../errors/redact.ts'
 /**
  * A storage of texts under keys with an atomic compare-and-set, for connections and write journals.
  * `support-workspace-sdk/storage` has storages for SQLite, Redis, Postgres and memory. Check your own storage with
- * `storageTests` from `support-workspace-sdk/storage-tests`.
+ * the tests that [the guide](docs/storage.md#test-your-storage) shows.
  *
  * Every method can return its result or a promise of the result. If a method throws or returns an error, or its promise
  * is still pending after 30 seconds, a `ConnectionStore` throws a `ConnectionStoreError` (`storage_failed`), and a
@@ -91,7 +91,7 @@ export function checkMethods<Value>(
  * Returns the error for a storage that violates the contract of `KeyValueStorage`. Repeating the call does not help.
  */
 export function unfit(problem: string): SupportWorkspaceError {
-  return new SupportWorkspaceError(problem, { hint: 'Check the storage with `storageTests`.' })
+  return new SupportWorkspaceError(problem, { hint: 'Check the storage with the tests of docs/storage.md.' })
 }
 
 const tryAgain = { remedy: 'retry', hint: 'Check that the storage is reachable, then try again.' } as const

@@ -1,6 +1,6 @@
-import { models, operations } from 'support-workspace-sdk/catalogue'
 import { describe, expect, test } from 'vitest'
 import { openApiDocument } from '../../scripts/openapi.ts'
+import { models, operations } from '../../src/api/index.ts'
 
 // The tools of other houses check the document in test/openapi.
 
@@ -15,7 +15,7 @@ test('the document has at most 150 kB', () => {
 })
 
 describe('an operation of the document', () => {
-  test('is there for each operation of the catalogue, with its name and the call of this package', () => {
+  test('is there for each operation of src/api, with its name and the call of this package', () => {
     const found = inDocument.map(({ path, method, operation }) => {
       return [operation['x-sdk-call'], method, path, operation.operationId, operation.security[0].oauth]
     })
@@ -63,7 +63,7 @@ describe('a schema of the document', () => {
     expect(names).toHaveLength(33)
   })
 
-  test.each(schemas)('%s has the fields, types and required fields of the catalogue', (_, { title, fields }) => {
+  test.each(schemas)('%s has the fields, types and required fields of src/api', (_, { title, fields }) => {
     const { properties, required = [] } = document.components.schemas[title]
     expect(Object.keys(properties)).toEqual(Object.keys(fields))
     expect(required).toEqual(Object.keys(fields).filter((name) => fields[name]?.required))

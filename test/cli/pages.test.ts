@@ -91,7 +91,7 @@ describe('the commands of the pages', () => {
     } else if (args[0] === 'fault-test') {
       // The page runs its program with `faultTestProgram`.
       expect((await run([...args.slice(0, args.indexOf('--') + 1), ...programOf(byStatus)])).code).toBe(0)
-    } else if (line === 'probe') {
+    } else if (args[0] === 'probe') {
       // It asks first, and takes ten seconds.
       expect((await run(args, { env: withToken })).stderr).toContain('Pass --yes.')
     } else {

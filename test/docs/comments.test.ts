@@ -3,14 +3,12 @@ import express from 'express'
 import { SupportWorkspace } from 'support-workspace-sdk'
 import { ConnectionStore, createLoginHandlers, memoryStorage, OAuthApp } from 'support-workspace-sdk/oauth'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, test, vi } from 'vitest'
 import { commentExamples, writeExamples } from './comment-examples.ts'
 import { examplesFolder } from './write-page.ts'
 
 const folder = `${examplesFolder}/comments`
 const examples = commentExamples()
-/** The tests that the example of `storageTests` registers. */
-const tests: [name: string, options: { skip: boolean }, run: () => Promise<void>][] = []
 
 let sandbox: Sandbox
 
@@ -52,7 +50,6 @@ beforeAll(async () => {
     conversationId: id,
     request: new Request('http://localhost:3000/login'),
     site: express(),
-    test: (...registration: (typeof tests)[number]) => void tests.push(registration),
   }
   for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value)
   vi.stubEnv('SUPPORT_WORKSPACE_URL', baseUrl)
@@ -74,9 +71,4 @@ describe('the example in the docs comment of', () => {
     await import(/* @vite-ignore */ `${folder}/${path}`)
     log.mockRestore()
   })
-})
-
-test('the example of `storageTests` registers tests that pass', async () => {
-  expect(tests.length).toBeGreaterThan(5)
-  for (const [, { skip }, run] of tests) if (!skip) await run()
 })

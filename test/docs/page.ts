@@ -17,12 +17,12 @@ export interface Page {
 const block = /^```(ts|js)\n([\s\S]*?)^```$/gm
 const firstLine = /^\/\/ ([\w./+-]+\.(?:m?ts|mjs|js))( \(continued\))?\n/
 const saveSentence = /^Save \[`[\s\S]*?(?=\n\n)/gm
-const linkedFile = /\[`([^`]+)`\]\(([\w./-]+\.md)[^)]*\)/g
+const linkedFile = /\[`([^`]+)`\]\(([\w./-]+\.(?:md|ts))[^)]*\)/g
 
 /**
  * Reads a page. A block of code begins with a comment that names its file. A second block of the same file says
  * `(continued)`. Throws if a block does not. A paragraph such as "Save [`settings.mts`](login.md) in `src/lib`" adds a file
- * that another page shows.
+ * that another page shows, or a file of the project.
  */
 export function readPage(path: string): Page {
   const text = readFileSync(root + path, 'utf8')
@@ -38,7 +38,8 @@ export function readPage(path: string): Page {
   for (const [sentence] of text.matchAll(saveSentence)) {
     const [, folder = ''] = /\)\s+in `([^`]+)`/.exec(sentence) ?? []
     for (const [, name = '', other = ''] of sentence.matchAll(linkedFile)) {
-      const code = readPage(join(dirname(path), other)).files.get(name)
+      const target = join(dirname(path), other)
+      const code = target.endsWith('.ts') ? readFileSync(root + target, 'utf8') : readPage(target).files.get(name)
       if (code === undefined) throw new Error(`${path}: ${other} shows no file ${name}.`)
       files.set(join(folder, name), code)
     }

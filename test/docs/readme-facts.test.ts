@@ -1,8 +1,8 @@
 // What the README and two other pages say of the package, compared with the package.
 import { readFileSync } from 'node:fs'
-import { operations } from 'support-workspace-sdk/catalogue'
 import { expect, test, vi } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
+import { operations } from '../../src/api/index.ts'
 import { root } from './page.ts'
 
 const readme = readFileSync(`${root}README.md`, 'utf8').replaceAll(/\s+/g, ' ')

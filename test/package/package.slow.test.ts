@@ -12,7 +12,6 @@ import {
   type Load,
   lacksMsw,
   readsConsole,
-  runsStorageTests,
   sweepsMe,
   sweepsOtherCopy,
   sweepsProgram,
@@ -44,7 +43,7 @@ test('the tarball contains exactly these files, declarations, and chunks that se
   const isChunk = (path: string) => /^dist\/[a-z]+-[\w-]{8}\./.test(path)
   const names = project.files.filter((path) => !/\.d\.c?ts$/.test(path) && !isChunk(path)).sort()
   const programs = entries.map((entry) => entry.replace('support-workspace-sdk', '').slice(1) || 'index')
-  const withoutMap = ['catalogue', 'probe', 'sandbox']
+  const withoutMap = ['sandbox']
   const maps = programs.filter((name) => !withoutMap.includes(name)).map((name) => `dist/${name}.js.map`)
   expect(names).toEqual(
     [
@@ -55,12 +54,12 @@ test('the tarball contains exactly these files, declarations, and chunks that se
       'README.md',
       'SECURITY.md',
       'package.json',
+      'test/storage/contract.ts',
       ...filesIn('decisions'),
       ...filesIn('docs'),
       'dist/cli.js',
       ...programs.flatMap((name) => [`dist/${name}.js`, `dist/${name}.cjs`]),
       ...maps,
-      'dist/evidence.schema.json',
       'dist/openapi.json',
       'dist/fault-test-preload.js',
       'dist/third-party-licenses.txt',
@@ -121,7 +120,6 @@ describe.each([
   ['require', 'program.cjs', (names: string, from: string) => `const { ${names} } = require('${from}')`],
 ] as const)('through %s', (_, file, load) => {
   test.each<[string, (load: Load) => string, unknown]>([
-    ['the storage tests run', runsStorageTests, { passed: 11, failed: [] }],
     ['a job is swept', sweepsMe, { failures: [], refused: 'ok' }],
     ['the sandbox carries its console', readsConsole, ['/_sandbox/style.css', '/_sandbox/console.js']],
     [

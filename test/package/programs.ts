@@ -39,22 +39,6 @@ faultTestProgram([process.execPath, '-e', program], { only: ['killed-after-effec
 })
 `
 
-/** Runs the storage tests on a storage in memory and prints how many passed. */
-export const runsStorageTests = (load: Load) => `
-${load('memoryStorage', 'support-workspace-sdk/storage')}
-${load('storageTests', 'support-workspace-sdk/storage-tests')}
-const main = async () => {
-  const storage = memoryStorage()
-  const failed = []
-  let passed = 0
-  for (const { name, skip, run } of storageTests({ open: () => storage })) {
-    if (!skip) await run().then(() => { passed += 1 }, (error) => failed.push(name + ': ' + error.message))
-  }
-  console.log(JSON.stringify({ passed, failed }))
-}
-main()
-`
-
 /** Prints the style and the script of the console, which are there and, the script, can be parsed on its own. */
 export const readsConsole = (load: Load) => `
 ${load('startSandbox', 'support-workspace-sdk/sandbox')}

@@ -14,11 +14,11 @@ import {
   singleProcessStorage,
   sqliteStorage,
 } from 'support-workspace-sdk/storage'
-import { storageTests } from 'support-workspace-sdk/storage-tests'
 import { createStorage } from 'unstorage'
 import { describe, expect, expectTypeOf, onTestFinished, test, vi } from 'vitest'
 import { mapStorage } from '../connections/helpers/storages.ts'
 import { rejection } from '../helpers/client.ts'
+import { storageContract } from './contract.ts'
 
 /** A storage that tests share, so they must not close it. */
 const withoutClose = ({ get, compareAndSet, list }: KeyValueStorage): KeyValueStorage => ({
@@ -51,11 +51,11 @@ describe.each([
   ['Redis', redisStorage(fakeRedis())],
 ])('on %s', (_, storage) => {
   // Those that start other processes need a storage that several processes can open.
-  for (const { name, skip, run } of storageTests({ open: () => storage })) if (!skip) test(name, run)
+  for (const { name, skip, run } of storageContract({ open: () => storage })) if (!skip) test(name, run)
 })
 
 test('the tests with several processes are skipped by name without a module', () => {
-  const tests = storageTests({ open: () => memoryStorage() })
+  const tests = storageContract({ open: () => memoryStorage() })
   expect(tests.filter(({ skip }) => skip).map(({ name }) => name)).toEqual([
     'shows every write to another process immediately, also of a key that was missing there',
     'shows either the old or the new text while another process writes',
@@ -376,7 +376,11 @@ describe('singleProcessStorage', () => {
 
   test.each([
     ['an error', new Error('EMFILE'), 'EMFILE'],
-    ['parsed JSON', { a: 1 }, 'getItem returned a value of type object. Check the storage with `storageTests`.'],
+    [
+      'parsed JSON',
+      { a: 1 },
+      'getItem returned a value of type object. Check the storage with the tests of docs/storage.md.',
+    ],
   ])('rejects if the driver returns %s', async (_, value, message) => {
     const driver = { getItem: () => value, setItem: () => {}, removeItem: () => {}, getKeys: () => [] }
     expect(await readError(singleProcessStorage(driver))).toMatchObject({ message })

@@ -7,7 +7,6 @@ import {
 } from 'support-workspace-sdk'
 import { WriteJournal, type WriteJournalOptions } from 'support-workspace-sdk/journal'
 import { ConnectionStore, createLoginHandlers, OAuthApp } from 'support-workspace-sdk/oauth'
-import { evidenceRecorder } from 'support-workspace-sdk/probe'
 import { createSandbox } from 'support-workspace-sdk/sandbox'
 import { type KeyValueStorage, memoryStorage } from 'support-workspace-sdk/storage'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -140,7 +139,6 @@ const told: Record<string, Place> = {
   'the end of a permit': (end) => read({ rateLimiter: { acquire: () => end } }),
   'a logger': (log) => read({ logger: { debug: log, info: log, warn: log, error: log }, logLevel: 'debug' }),
   onDrift: (onDrift) => client({ onDrift }, json(page([{ id: 7 }]))).contacts.list(),
-  'onEvidence of a recorder': (onEvidence) => read({ middleware: evidenceRecorder({ onEvidence }).middleware }),
 }
 
 const toldInRealTime: Record<string, Place> = {

@@ -1,7 +1,5 @@
 import { mcpTool, reference } from '../fact.ts'
-import { flag, freeForm, fromTool, html, requested, text, unknownFields } from './field.ts'
-
-// The texts are the same as the comments in src/client/models. A test compares them.
+import { flag, freeForm, fromTool, html, requested, role, text, unknownFields } from './field.ts'
 
 const email = (meaning: string) => ({ ...text(meaning), format: 'email' }) as const
 
@@ -38,10 +36,10 @@ export const bodies = {
   inviteMemberBody: requested('The body of `members.invite`.', reference('Invite team member'), {
     email: email('Email address of the person.'),
     name: fromTool('invite_team_member', text('Full name.')),
-    role: fromTool('invite_team_member', text('The role. `admin` is the only documented value.')),
+    role: fromTool('invite_team_member', role('The role. `admin` is the only documented value.')),
   }),
   updateMemberBody: requested('The body of `members.update`.', reference('Update team member'), {
-    role: fromTool('update_team_member', text('The role. `admin` is the only documented value.')),
+    role: fromTool('update_team_member', role('The role. `admin` is the only documented value.')),
     archived: fromTool('update_team_member', flag('Whether the membership is archived.')),
   }),
   updateOrganizationBody: requested('The body of `organization.update`.', reference('Update organization'), {

@@ -1,16 +1,7 @@
-import {
-  type Fact,
-  factFrom,
-  guide,
-  mcpTool,
-  type Observation,
-  reference,
-  type Source,
-  type Statement,
-} from '../fact.ts'
+import { type Fact, factFrom, guide, mcpTool, reference, type Source, type Statement } from '../fact.ts'
 
 /** The facts about a field. `evidence` and `sources` are about its name and type. */
-export interface CatalogueField extends Fact {
+export interface ApiField extends Fact {
   /** The JSON type. An `object` without `model` is free-form. */
   readonly type: 'string' | 'integer' | 'boolean' | 'object' | 'array'
   /** The model of the object, or of the items of the array. */
@@ -19,6 +10,8 @@ export interface CatalogueField extends Fact {
   readonly items?: 'string'
   /** Unit or notation, if a source names it. */
   readonly format?: 'epoch-seconds' | 'date-time' | 'email' | 'html'
+  /** The type that the client has for the documented values. The service can return others. */
+  readonly values?: 'Actor' | 'Role'
   /**
    * Whether a source says that the field is always there. This is an id in a response, or a required field of a
    * request.
@@ -28,12 +21,10 @@ export interface CatalogueField extends Fact {
   readonly meaning: Statement
   /** The evidence that the field can be null or absent. Undefined for required fields and in requests. */
   readonly nullable?: Fact
-  /** Calls to the live service that returned it. Absent if there was none. */
-  readonly observed?: Observation
 }
 
 /** The facts about a JSON object. `evidence` and `sources` are about its existence. */
-export interface CatalogueModel extends Fact {
+export interface ApiModel extends Fact {
   /** The name as a type, for example `ConversationAssignee`. */
   readonly title: string
   /** A sentence that describes the object. */
@@ -41,13 +32,13 @@ export interface CatalogueModel extends Fact {
   /** Whether the service returns other fields, because no source lists the fields of this object. */
   readonly isOpen: boolean
   /** The fields by name. */
-  readonly fields: Readonly<Record<string, CatalogueField>>
+  readonly fields: Readonly<Record<string, ApiField>>
 }
 
 /** A model before its name is known. Without `title`, the title is made from the name. */
-export type ModelEntry = Omit<CatalogueModel, 'title'> & Partial<Pick<CatalogueModel, 'title'>>
+export type ModelEntry = Omit<ApiModel, 'title'> & Partial<Pick<ApiModel, 'title'>>
 
-type Kind = Pick<CatalogueField, 'type' | 'model' | 'items' | 'format'>
+type Kind = Pick<ApiField, 'type' | 'model' | 'items' | 'format' | 'values'>
 /** The kind and the meaning of a field, before its model is known. */
 export interface FieldPart extends Kind {
   readonly text: string
@@ -61,6 +52,7 @@ export interface FieldPart extends Kind {
 }
 
 export const text = (text: string): FieldPart => ({ type: 'string', text })
+export const role = (text: string): FieldPart => ({ type: 'string', values: 'Role', text })
 export const flag = (text: string): FieldPart => ({ type: 'boolean', text })
 export const count = (text: string): FieldPart => ({ type: 'integer', text })
 export const html = (text: string): FieldPart => ({ type: 'string', format: 'html', text })
@@ -117,7 +109,7 @@ export function unknownFields(text: string, parts: Parts = {}): ModelEntry {
   return { ...modelOf(text, known, parts, () => ({ required: true })), isOpen: true }
 }
 
-type Presence = Pick<CatalogueField, 'required' | 'nullable'>
+type Presence = Pick<ApiField, 'required' | 'nullable'>
 
 function modelOf(
   text: string,
@@ -131,7 +123,7 @@ function modelOf(
   return { text, ...known, isOpen: false, fields: Object.fromEntries(fields) }
 }
 
-function fieldOf(name: string, part: FieldPart, known: Fact): Omit<CatalogueField, 'required'> {
+function fieldOf(name: string, part: FieldPart, known: Fact): Omit<ApiField, 'required'> {
   const { text, meaningFrom, knownFrom, nullFrom, isOptional, ...kind } = part
   const own = knownFrom ? factFrom(knownFrom) : known
   const guess: Fact = name === 'id' ? own : { evidence: 'inferred', sources: own.sources }

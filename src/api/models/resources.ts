@@ -1,7 +1,19 @@
 import { guide, reference, specification } from '../fact.ts'
-import { count, flag, freeForm, html, many, one, sampled, text, texts, time, told, unknownFields } from './field.ts'
-
-// The texts are the same as the comments in src/client/models. A test compares them.
+import {
+  count,
+  flag,
+  freeForm,
+  html,
+  many,
+  one,
+  role,
+  sampled,
+  text,
+  texts,
+  time,
+  told,
+  unknownFields,
+} from './field.ts'
 
 const conversationPages = ['Create conversation']
 const messagePages = ['List messages', 'Send message']
@@ -106,7 +118,7 @@ export const resources = {
   }),
   member: sampled('A team member: the membership of a user in the organization.', memberPages, {
     id: told(reference('Get team member'), text('The id of the membership, not of the user.')),
-    role: text('The role. `admin` is the only documented value.'),
+    role: role('The role. `admin` is the only documented value.'),
     archived: flag('Whether the membership is archived.'),
     user: one('user', 'The person, with name and email address.'),
   }),
@@ -129,7 +141,10 @@ export const resources = {
   me: sampled('The identity of an access token.', ['Current token'], {
     application: one('application', 'The app that the token was issued to.'),
     organization: told(specification('section 5'), one('organization', 'The organization that the token is bound to.')),
-    actor: told(specification('section 5'), text('Who the token acts as: `app` or `self`.')),
+    actor: told(specification('section 5'), {
+      ...text('Who the token acts as: `app` or `self`.'),
+      values: 'Actor',
+    }),
     scopes: texts('The scopes of the token.'),
     user: one('user', 'The user of an `actor=self` token. Null or absent with `app`.'),
   }),

@@ -1,13 +1,12 @@
-import type { OperationId } from '../../client/index.ts'
 import type { Evidence } from '../../core/index.ts'
 import type { KnownScope } from '../../shared/scopes.ts'
-import { type Fact, guide, type Observation, reference, type Source, type Statement, specification } from '../fact.ts'
+import { type Fact, guide, reference, type Source, type Statement, specification } from '../fact.ts'
 import type { ModelName } from '../models.ts'
 
 /** The facts about an operation. `evidence` and `sources` are about its method and path. */
-export interface CatalogueOperation extends Fact {
+export interface ApiOperation extends Fact {
   /** The id of the operation in this package, which is also the name of its method: `contacts.create`. */
-  readonly id: OperationId
+  readonly id: string
   /** The vendor's name, for example `createContact`. If the documents print none, a name in the same style. */
   readonly operationId: string
   /** The title of the page in the reference. Without a page, a title in the same style. */
@@ -38,21 +37,19 @@ export interface CatalogueOperation extends Fact {
   readonly response?: ModelName
   /** Other facts about the operation. */
   readonly notes: readonly Statement[]
-  /** Calls to the live service that succeeded. Absent if there was none. */
-  readonly observed?: Observation
 }
 
 const prefix = '/api/oauth/v1'
 const repeats = { GET: 'safe', DELETE: 'safe', POST: 'unsafe', PATCH: 'unknown' } as const
 
-interface Definition extends Partial<Pick<CatalogueOperation, 'actor' | 'envelope' | 'body' | 'response' | 'notes'>> {
+interface Definition extends Partial<Pick<ApiOperation, 'actor' | 'envelope' | 'body' | 'response' | 'notes'>> {
   readonly operationId: string
   /** Method and path below the prefix. */
   readonly request: `${'GET' | 'POST' | 'PATCH' | 'DELETE'} /${string}`
 }
 
 /** An operation before its id and scope are known. */
-export type Entry = Omit<CatalogueOperation, 'id' | 'scope' | 'observed'>
+export type Entry = Omit<ApiOperation, 'id' | 'scope'>
 
 /** Returns an operation that has a page in the reference. `title` is the title of the page. */
 export function printed(title: string, definition: Definition): Entry {
@@ -65,7 +62,7 @@ export function operation(
   sources: readonly Source[],
   { request, ...definition }: Definition & { readonly title: string },
 ): Entry {
-  const [method, path] = request.split(' ') as [CatalogueOperation['method'], string]
+  const [method, path] = request.split(' ') as [ApiOperation['method'], string]
   const { actor = 'any', envelope = definition.response === undefined ? 'none' : 'item', notes = [] } = definition
   return {
     ...definition,

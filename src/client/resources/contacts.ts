@@ -1,47 +1,8 @@
 import type { Call, CallOptions, ListOptions, ListQuery, Paginated } from '../../core/index.ts'
 import type { Actor } from '../../shared/actor.ts'
-import { lazyBodySchema, lazySchema } from '../lazy-schemas.ts'
-import type { Contact, CreateContactBody, UpdateContactBody } from '../models/contact.ts'
-import { type Operations, Resource, type SelfOnly } from './resource.ts'
-
-export const contactOperations = {
-  list: {
-    id: 'contacts.list',
-    method: 'GET',
-    path: '/api/oauth/v1/contacts',
-    scope: 'contacts:read',
-    evidence: 'reference',
-    envelope: 'list',
-    response: lazySchema('contact'),
-  },
-  get: {
-    id: 'contacts.get',
-    method: 'GET',
-    path: '/api/oauth/v1/contacts/{id}',
-    scope: 'contacts:read',
-    evidence: 'inferred',
-    response: lazySchema('contact'),
-  },
-  create: {
-    id: 'contacts.create',
-    method: 'POST',
-    path: '/api/oauth/v1/contacts',
-    scope: 'contacts:write',
-    actor: 'self',
-    evidence: 'reference',
-    body: lazyBodySchema('createContactBody'),
-    response: lazySchema('contact'),
-  },
-  update: {
-    id: 'contacts.update',
-    method: 'PATCH',
-    path: '/api/oauth/v1/contacts/{id}',
-    scope: 'contacts:write',
-    evidence: 'reference',
-    body: lazyBodySchema('updateContactBody'),
-    response: lazySchema('contact'),
-  },
-} as const satisfies Operations
+import type { Contact, CreateContactBody, UpdateContactBody } from '../generated/models.ts'
+import { contactOperations } from '../generated/operations.ts'
+import { Resource, type SelfOnly } from './resource.ts'
 
 /** The contacts of the organization: its customers. */
 export class Contacts<out A extends Actor = Actor> extends Resource<A> {

@@ -1,71 +1,14 @@
 import type { Call, CallOptions, ListOptions, ListQuery, Paginated } from '../../core/index.ts'
 import type { Actor } from '../../shared/actor.ts'
-import { lazyBodySchema, lazySchema } from '../lazy-schemas.ts'
 import type {
   AssignConversationBody,
   Conversation,
   ConversationAssignee,
   CreateConversationBody,
   UpdateConversationBody,
-} from '../models/conversation.ts'
-import { type Operations, Resource, type SelfOnly } from './resource.ts'
-
-export const conversationOperations = {
-  list: {
-    id: 'conversations.list',
-    method: 'GET',
-    path: '/api/oauth/v1/conversations',
-    scope: 'conversations:read',
-    evidence: 'specification',
-    envelope: 'list',
-    response: lazySchema('conversation'),
-  },
-  get: {
-    id: 'conversations.get',
-    method: 'GET',
-    path: '/api/oauth/v1/conversations/{conversation_id}',
-    scope: 'conversations:read',
-    evidence: 'inferred',
-    response: lazySchema('conversation'),
-  },
-  create: {
-    id: 'conversations.create',
-    method: 'POST',
-    path: '/api/oauth/v1/conversations',
-    scope: 'conversations:write',
-    actor: 'self',
-    evidence: 'reference',
-    body: lazyBodySchema('createConversationBody'),
-    response: lazySchema('conversation'),
-  },
-  update: {
-    id: 'conversations.update',
-    method: 'PATCH',
-    path: '/api/oauth/v1/conversations/{conversation_id}',
-    scope: 'conversations:write',
-    evidence: 'inferred',
-    body: lazyBodySchema('updateConversationBody'),
-    response: lazySchema('conversation'),
-  },
-  assign: {
-    id: 'conversations.assign',
-    method: 'POST',
-    path: '/api/oauth/v1/conversations/{conversation_id}/assignee',
-    scope: 'conversations:write',
-    actor: 'self',
-    evidence: 'reference',
-    body: lazyBodySchema('assignConversationBody'),
-    response: lazySchema('conversationAssignee'),
-  },
-  unassign: {
-    id: 'conversations.unassign',
-    method: 'DELETE',
-    path: '/api/oauth/v1/conversations/{conversation_id}/assignee',
-    scope: 'conversations:write',
-    evidence: 'inferred',
-    envelope: 'none',
-  },
-} as const satisfies Operations
+} from '../generated/models.ts'
+import { conversationOperations } from '../generated/operations.ts'
+import { Resource, type SelfOnly } from './resource.ts'
 
 /** The conversations of the organization. */
 export class Conversations<out A extends Actor = Actor> extends Resource<A> {

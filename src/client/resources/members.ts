@@ -1,56 +1,8 @@
 import type { Call, CallOptions, ListOptions, ListQuery, Paginated } from '../../core/index.ts'
 import type { Actor } from '../../shared/actor.ts'
-import { lazyBodySchema, lazySchema } from '../lazy-schemas.ts'
-import type { InviteMemberBody, Member, UpdateMemberBody } from '../models/member.ts'
-import { type Operations, Resource, type SelfOnly } from './resource.ts'
-
-export const memberOperations = {
-  list: {
-    id: 'members.list',
-    method: 'GET',
-    path: '/api/oauth/v1/users',
-    scope: 'users:read',
-    evidence: 'reference',
-    envelope: 'list',
-    response: lazySchema('member'),
-  },
-  get: {
-    id: 'members.get',
-    method: 'GET',
-    path: '/api/oauth/v1/users/{id}',
-    scope: 'users:read',
-    evidence: 'reference',
-    response: lazySchema('member'),
-  },
-  invite: {
-    id: 'members.invite',
-    method: 'POST',
-    path: '/api/oauth/v1/users',
-    scope: 'users:write',
-    actor: 'self',
-    evidence: 'reference',
-    body: lazyBodySchema('inviteMemberBody'),
-    response: lazySchema('member'),
-  },
-  update: {
-    id: 'members.update',
-    method: 'PATCH',
-    path: '/api/oauth/v1/users/{id}',
-    scope: 'users:write',
-    actor: 'self',
-    evidence: 'reference',
-    body: lazyBodySchema('updateMemberBody'),
-    response: lazySchema('member'),
-  },
-  remove: {
-    id: 'members.remove',
-    method: 'DELETE',
-    path: '/api/oauth/v1/users/{id}',
-    scope: 'users:write',
-    evidence: 'inferred',
-    envelope: 'none',
-  },
-} as const satisfies Operations
+import type { InviteMemberBody, Member, UpdateMemberBody } from '../generated/models.ts'
+import { memberOperations } from '../generated/operations.ts'
+import { Resource, type SelfOnly } from './resource.ts'
 
 /** The team members of the organization. They are identified by membership id, not user id. */
 export class Members<out A extends Actor = Actor> extends Resource<A> {

@@ -1,48 +1,8 @@
 import type { Call, CallOptions, ListOptions, ListQuery, Paginated } from '../../core/index.ts'
 import type { Actor } from '../../shared/actor.ts'
-import { lazyBodySchema, lazySchema } from '../lazy-schemas.ts'
-import type { CreateMessageBody, Message, UpdateMessageBody } from '../models/message.ts'
-import { type Operations, Resource, type SelfOnly } from './resource.ts'
-
-export const messageOperations = {
-  list: {
-    id: 'messages.list',
-    method: 'GET',
-    path: '/api/oauth/v1/conversations/{conversation_id}/messages',
-    scope: 'messages:read',
-    evidence: 'reference',
-    envelope: 'list',
-    response: lazySchema('message'),
-  },
-  create: {
-    id: 'messages.create',
-    method: 'POST',
-    path: '/api/oauth/v1/conversations/{conversation_id}/messages',
-    scope: 'messages:write',
-    actor: 'self',
-    evidence: 'reference',
-    body: lazyBodySchema('createMessageBody'),
-    response: lazySchema('message'),
-  },
-  update: {
-    id: 'messages.update',
-    method: 'PATCH',
-    path: '/api/oauth/v1/conversations/{conversation_id}/messages/{id}',
-    scope: 'messages:write',
-    evidence: 'reference',
-    body: lazyBodySchema('updateMessageBody'),
-    response: lazySchema('message'),
-  },
-  delete: {
-    id: 'messages.delete',
-    method: 'DELETE',
-    path: '/api/oauth/v1/conversations/{conversation_id}/messages/{id}',
-    scope: 'messages:write',
-    actor: 'self',
-    evidence: 'reference',
-    envelope: 'none',
-  },
-} as const satisfies Operations
+import type { CreateMessageBody, Message, UpdateMessageBody } from '../generated/models.ts'
+import { messageOperations } from '../generated/operations.ts'
+import { Resource, type SelfOnly } from './resource.ts'
 
 /** The messages of a conversation. */
 export class Messages<out A extends Actor = Actor> extends Resource<A> {

@@ -1,30 +1,8 @@
 import type { Call, CallOptions, ListOptions, ListQuery, Paginated } from '../../core/index.ts'
 import type { Actor } from '../../shared/actor.ts'
-import { lazyBodySchema, lazySchema } from '../lazy-schemas.ts'
-import type { CreateNoteBody, Message } from '../models/message.ts'
-import { type Operations, Resource, type SelfOnly } from './resource.ts'
-
-export const noteOperations = {
-  list: {
-    id: 'notes.list',
-    method: 'GET',
-    path: '/api/oauth/v1/conversations/{conversation_id}/notes',
-    scope: 'notes:read',
-    evidence: 'inferred',
-    envelope: 'list',
-    response: lazySchema('message'),
-  },
-  create: {
-    id: 'notes.create',
-    method: 'POST',
-    path: '/api/oauth/v1/conversations/{conversation_id}/notes',
-    scope: 'notes:write',
-    actor: 'self',
-    evidence: 'reference',
-    body: lazyBodySchema('createNoteBody'),
-    response: lazySchema('message'),
-  },
-} as const satisfies Operations
+import type { CreateNoteBody, Message } from '../generated/models.ts'
+import { noteOperations } from '../generated/operations.ts'
+import { Resource, type SelfOnly } from './resource.ts'
 
 /** The internal notes of a conversation. A note has the shape of a message. */
 export class Notes<out A extends Actor = Actor> extends Resource<A> {

@@ -1,13 +1,15 @@
 import type { Evidence, Operation } from '../../core/index.ts'
-import { contactOperations } from './contacts.ts'
-import { conversationOperations } from './conversations.ts'
-import { meOperation } from './me.ts'
-import { memberOperations } from './members.ts'
-import { messageOperations } from './messages.ts'
-import { noteOperations } from './notes.ts'
-import { organizationOperations } from './organization.ts'
-import { segmentOperations } from './segments.ts'
-import { taskOperations } from './tasks.ts'
+import {
+  contactOperations,
+  conversationOperations,
+  memberOperations,
+  meOperation,
+  messageOperations,
+  noteOperations,
+  organizationOperations,
+  segmentOperations,
+  taskOperations,
+} from '../generated/operations.ts'
 
 /** The operations of each resource, by the name of its property on the client. */
 const groups = {

@@ -1,51 +1,13 @@
 import type { Call, CallOptions } from '../../core/index.ts'
 import type { Actor } from '../../shared/actor.ts'
-import { lazyBodySchema, lazySchema } from '../lazy-schemas.ts'
 import type {
   Organization,
   OrganizationSettings,
   UpdateOrganizationBody,
   UpdateOrganizationSettingsBody,
-} from '../models/organization.ts'
-import { type Operations, Resource, type SelfOnly } from './resource.ts'
-
-export const organizationOperations = {
-  get: {
-    id: 'organization.get',
-    method: 'GET',
-    path: '/api/oauth/v1/organization',
-    scope: 'organization:read',
-    evidence: 'reference',
-    response: lazySchema('organization'),
-  },
-  update: {
-    id: 'organization.update',
-    method: 'PATCH',
-    path: '/api/oauth/v1/organization',
-    scope: 'organization:write',
-    actor: 'self',
-    evidence: 'reference',
-    body: lazyBodySchema('updateOrganizationBody'),
-    response: lazySchema('organization'),
-  },
-  getSettings: {
-    id: 'organization.getSettings',
-    method: 'GET',
-    path: '/api/oauth/v1/organization/settings',
-    scope: 'organization:read',
-    evidence: 'inferred',
-    response: lazySchema('organizationSettings'),
-  },
-  updateSettings: {
-    id: 'organization.updateSettings',
-    method: 'PATCH',
-    path: '/api/oauth/v1/organization/settings',
-    scope: 'organization:write',
-    evidence: 'reference',
-    body: lazyBodySchema('updateOrganizationSettingsBody'),
-    response: lazySchema('organizationSettings'),
-  },
-} as const satisfies Operations
+} from '../generated/models.ts'
+import { organizationOperations } from '../generated/operations.ts'
+import { Resource, type SelfOnly } from './resource.ts'
 
 /** The organization of the token. */
 export class OrganizationResource<out A extends Actor = Actor> extends Resource<A> {

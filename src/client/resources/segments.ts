@@ -1,15 +1,8 @@
 import type { Call, CallOptions, ListOptions, ListQuery, Paginated } from '../../core/index.ts'
 import type { Actor } from '../../shared/actor.ts'
-import { lazySchema } from '../lazy-schemas.ts'
-import type { CreateSegmentBody, Segment, UpdateSegmentBody } from '../models/segment.ts'
-import { inferredOperations } from './inferred-operations.ts'
+import type { CreateSegmentBody, Segment, UpdateSegmentBody } from '../generated/models.ts'
+import { segmentOperations } from '../generated/operations.ts'
 import { Resource } from './resource.ts'
-
-export const segmentOperations = inferredOperations('segments', {
-  item: lazySchema('segment'),
-  create: lazySchema('createSegmentBody'),
-  update: lazySchema('updateSegmentBody'),
-})
 
 /** The segments of the organization. The documents name them, but not their paths and fields. */
 export class Segments<out A extends Actor = Actor> extends Resource<A> {

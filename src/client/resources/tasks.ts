@@ -1,15 +1,8 @@
 import type { Call, CallOptions, ListOptions, ListQuery, Paginated } from '../../core/index.ts'
 import type { Actor } from '../../shared/actor.ts'
-import { lazySchema } from '../lazy-schemas.ts'
-import type { CreateTaskBody, Task, UpdateTaskBody } from '../models/task.ts'
-import { inferredOperations } from './inferred-operations.ts'
+import type { CreateTaskBody, Task, UpdateTaskBody } from '../generated/models.ts'
+import { taskOperations } from '../generated/operations.ts'
 import { Resource } from './resource.ts'
-
-export const taskOperations = inferredOperations('tasks', {
-  item: lazySchema('task'),
-  create: lazySchema('createTaskBody'),
-  update: lazySchema('updateTaskBody'),
-})
 
 /** The tasks of the organization. The documents name them, but not their paths and fields. */
 export class Tasks<out A extends Actor = Actor> extends Resource<A> {

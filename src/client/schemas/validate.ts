@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import * as z from 'zod/mini'
-import { all } from './schemas.ts'
+import { all } from '../generated/schemas.ts'
 
 type Name = keyof typeof all
 type Predicate = (value: unknown) => boolean
@@ -23,13 +23,13 @@ export function validate(name: Name, value: unknown): StandardSchemaV1.Result<un
  * loaded with the schemas, which a write loads anyway, so that the client's bundle stays small.
  */
 export function documentedNames(name: Name): readonly string[] | undefined {
-  const { shape } = (all[name] as unknown as { readonly def: z.core.$ZodObjectDef }).def
+  const { shape } = all[name].def
   const names = Object.keys(shape)
   return names.length === 0 ? undefined : names
 }
 
 const predicates = Object.fromEntries(
-  Object.entries(all).map(([name, schema]) => [name, predicateOf(schema as unknown as z.ZodMiniType)]),
+  Object.entries(all).map(([name, schema]) => [name, predicateOf(schema)]),
 ) as Record<Name, Predicate>
 
 /**

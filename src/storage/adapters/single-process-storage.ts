@@ -41,7 +41,9 @@ export function singleProcessStorage(storage: UnstorageLike): KeyValueStorage {
         return true
       }),
     async *list(prefix) {
-      for (const left = [...(await storage.getKeys(prefix))]; left.length > 0; ) {
+      // `getKeys` takes whole parts of keys only, each of which ends with a colon.
+      const keys = await storage.getKeys(prefix.slice(0, prefix.lastIndexOf(':') + 1))
+      for (const left = keys.filter((key) => key.startsWith(prefix)); left.length > 0; ) {
         const some = left.splice(0, pageSize)
         const texts = await Promise.all(some.map((key) => turns.run(key, () => get(key))))
         yield pageOf(some, texts)

@@ -32,12 +32,15 @@ export function sqlStorage(query: Query, table = 'support_workspace_sdk'): KeyVa
       return (await write(key, expected, value)).length === 1
     },
     async *list(prefix) {
-      const page = `SELECT key, value FROM ${table} WHERE key > $1 ORDER BY key LIMIT ${pageSize}`
-      // The keys that start with the prefix are next to each other.
-      for (let last: string | undefined = prefix; last?.startsWith(prefix); ) {
-        const found = await rows(page, last)
+      const pageFrom = (comparison: '>=' | '>', key: string) =>
+        rows(`SELECT key, value FROM ${table} WHERE key ${comparison} $1 ORDER BY key LIMIT ${pageSize}`, key)
+      // The keys that start with the prefix are next to each other, and the prefix can be a key itself.
+      let found = await pageFrom('>=', prefix)
+      while (true) {
         yield found.flatMap(({ key, value }) => (key.startsWith(prefix) ? [[key, value] as const] : []))
-        last = found.at(-1)?.key
+        const last = found.at(-1)?.key
+        if (!last?.startsWith(prefix)) return
+        found = await pageFrom('>', last)
       }
     },
   }

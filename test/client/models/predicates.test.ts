@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import * as z from 'zod/mini'
-import { all } from '../../../src/client/schemas/schemas.ts'
+import { all } from '../../../src/client/generated/schemas.ts'
 import { predicateOf } from '../../../src/client/schemas/validate.ts'
 
 const anything = fc.anything({ withNullPrototype: true, withSparseArray: true, withDate: true })

@@ -1,6 +1,6 @@
 // Opens the storage that the query of this module's URL names, such as `?redis=/tmp/redis.sock`. Other processes import it too.
 import { postgresStorage, redisStorage, sqliteStorage } from '../../../src/storage/index.ts'
-import type { OpenStorage } from '../../../src/storage-tests/index.ts'
+import type { OpenStorage } from '../../storage/contract.ts'
 
 /** Each loads only its own client, because tests start many processes. */
 const kinds: Readonly<Record<string, (address: string) => Promise<OpenStorage>>> = {

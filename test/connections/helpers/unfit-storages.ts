@@ -1,7 +1,7 @@
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Turns } from '../../../src/storage/turns.ts'
-import type { OpenStorage } from '../../../src/storage-tests/index.ts'
+import type { OpenStorage } from '../../storage/contract.ts'
 import { mapStorage } from './storages.ts'
 
 /** A storage of which each handle changes something. */

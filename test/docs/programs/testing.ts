@@ -1,5 +1,4 @@
-import { readFile, stat, writeFile } from 'node:fs/promises'
-import { parseEvidence } from 'support-workspace-sdk/probe'
+import { readFile, writeFile } from 'node:fs/promises'
 import { expect, onTestFinished } from 'vitest'
 import { startProxy } from '../../helpers/proxy.ts'
 import { certificatePath, startTlsServer } from '../../helpers/tls-server.ts'
@@ -14,12 +13,6 @@ const throughProxy: Program = async ({ run, sandbox }) => {
   expect(stdout, stderr).toBe('self\n')
   expect(proxy.hosts).toEqual([new URL(sandbox.url).host])
 }
-
-/** Lets the pauses between the requests of a probe take no time. */
-const withoutPauses = `--import=data:text/javascript,${encodeURIComponent(`
-  const { setTimeout } = globalThis
-  globalThis.setTimeout = (callback, delay, ...values) => setTimeout(callback, delay === 250 ? 0 : delay, ...values)
-`)}`
 
 /** Runs a file of tests as a reader does, and counts the tests that passed. */
 function passes(file: string, count: number, env: Record<string, string | undefined> = {}) {
@@ -121,19 +114,6 @@ export const testing: Programs = {
       const { stdout } = await run()
       expect(stdout.match(/ is inferred/g)).toHaveLength(17)
       expect(stdout).toContain('The name of status: reference, its meaning: inferred')
-    },
-    'probe.mts': async ({ run, folder }) => {
-      const { stdout } = await run({ env: { NODE_OPTIONS: withoutPauses } })
-      expect(stdout).toContain('How many conversations has a page without `limit`? 20')
-      const evidence = parseEvidence(await readFile(`${folder}/evidence.json`, 'utf8'))
-      expect(evidence.operations['contacts.get']).toBeDefined()
-      expect(JSON.parse(await readFile(`${folder}/evidence.overlay.json`, 'utf8'))).toMatchObject({ overlay: '1.0.0' })
-      expect((await stat(`${folder}/evidence.json`)).mode & 0o777).toBe(0o600)
-    },
-    'record.mts': async ({ run, sandbox }) => {
-      const { stdout } = await run()
-      expect(stdout).toContain('conversations.update is inferred, and was observed in 1 call')
-      expect(sandbox.state.conversations[0]?.pinned).toBe(true)
     },
   },
 }

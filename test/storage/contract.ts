@@ -1,14 +1,9 @@
-/**
- * Tests for your own storage of connections, for any test runner.
- *
- * @module support-workspace-sdk/storage-tests
- */
+// What a storage must do, as tests for any test runner. To test your own storage, copy this file: it imports only the
+// package and Node. docs/storage.md shows how.
 
 import type { ChildProcess } from 'node:child_process'
-import { ConnectionStore } from '../connections/index.ts'
-import type { KeyValueStorage, StoragePage } from '../storage/interface.ts'
-
-export type { KeyValueStorage, StoragePage } from '../storage/interface.ts'
+import { ConnectionStore } from 'support-workspace-sdk/oauth'
+import type { KeyValueStorage, StoragePage } from 'support-workspace-sdk/storage'
 
 /** A storage under test. */
 export interface OpenStorage extends KeyValueStorage {
@@ -16,8 +11,8 @@ export interface OpenStorage extends KeyValueStorage {
   close?(): unknown
 }
 
-/** The options of `storageTests`. */
-export interface StorageTestsOptions {
+/** The options of `storageContract`. */
+export interface ContractOptions {
   /**
    * Opens the storage. Called several times in a test, as several processes would open it: each call must return a new
    * handle of the same data, with its own connection and caches.
@@ -32,8 +27,8 @@ export interface StorageTestsOptions {
   readonly module?: string | undefined
 }
 
-/** One test of a storage, for any test runner. */
-export interface StorageTest {
+/** One test of a storage. */
+export interface ContractTest {
   /** What the storage must do, for example `returns the text that was written`. */
   readonly name: string
   /** Whether the test needs several processes, and no `module` was passed. */
@@ -44,13 +39,8 @@ export interface StorageTest {
   readonly run: () => Promise<void>
 }
 
-/**
- * Returns the tests that a storage for connections must pass. They run in any test runner, and remove what they write.
- *
- * @example
- * for (const { name, skip, run } of storageTests({ open: () => storage })) test(name, { skip }, run)
- */
-export function storageTests({ open, module }: StorageTestsOptions): StorageTest[] {
+/** Returns the tests that a storage must pass. They remove what they write. */
+export function storageContract({ open, module }: ContractOptions): ContractTest[] {
   const among = <Other extends OpenStorage>(tests: Tests<Other>, openOther: () => Promise<Other>, skip: boolean) =>
     Object.entries(tests).map(([name, test]) => ({
       name,
@@ -81,7 +71,7 @@ type Tests<Other extends OpenStorage = OpenStorage> = Readonly<
   Record<string, (one: OpenStorage, two: Other, openOther: () => Promise<Other>) => Promise<void>>
 >
 
-const base = 'storage-tests:https.service.example:'
+const base = 'storage-contract:https.service.example:'
 const key = `${base}app.a.o`
 
 /** Returns a random text in the format of a record. */
@@ -150,6 +140,8 @@ const basicTests: Tests = {
     const expected = Object.entries(texts).filter(([name]) => name.startsWith(start))
     same(await listOf(one, start), Object.fromEntries(expected), 'the list')
     same(await listOf(one, `${base}none`), {}, 'the list of a prefix without keys')
+    const whole = `${base}a_b:c`
+    same(await listOf(one, whole), { [whole]: texts[whole] }, 'the list of a prefix that is a key as well')
   },
 
   'lists 2,500 keys': async (one) => {
@@ -185,7 +177,7 @@ const basicTests: Tests = {
     const workspace = await elsewhere.workspace(second.key)
     const error: unknown = await workspace.me().catch((thrown: unknown) => thrown)
     same((error as Error).name, 'AuthenticationError', 'the error of a call with a revoked token')
-    same(await listOf(one, 'storage-tests:'), {}, 'the list after a revocation and a removal')
+    same(await listOf(one, 'storage-contract:'), {}, 'the list after a revocation and a removal')
   },
 }
 
@@ -254,8 +246,16 @@ const processTests: Tests<ProcessStorage> = {
       const other = await openOther()
       const [from, to] = (await one.get(key)) === texts[0] ? texts : [texts[1], texts[0]]
       const writes = [from, to].map((text): Write => [key, text, text === from ? to : from])
-      const writing = other.repeat(writes).catch(() => {})
-      await new Promise((resolve) => setTimeout(resolve, 5 + 20 * Math.random()))
+      let isWriting = true
+      const writing = other
+        .repeat(writes)
+        .catch(() => {})
+        .finally(() => {
+          isWriting = false
+        })
+      // A busy machine starts late.
+      while (isWriting && (await one.get(key)) === from) await new Promise((resolve) => setTimeout(resolve))
+      await new Promise((resolve) => setTimeout(resolve, 20 * Math.random()))
       await other.close()
       await writing
       const text = await one.get(key)
@@ -337,8 +337,8 @@ function testStore(storage: KeyValueStorage, used: Set<string>): ConnectionStore
   return new ConnectionStore({
     baseUrl: 'https://service.example',
     storage,
-    prefix: 'storage-tests',
-    secret: 'the secret of the storage tests, never used elsewhere',
+    prefix: 'storage-contract',
+    secret: 'the secret of these tests, never used elsewhere',
     client: {
       maxRetries: 0,
       fetch: async (...args: readonly unknown[]) => {
@@ -382,7 +382,7 @@ async function listOf(storage: KeyValueStorage, prefix = base): Promise<Record<s
 }
 
 async function removeAll(storage: KeyValueStorage): Promise<void> {
-  const texts = Object.entries(await listOf(storage, 'storage-tests:'))
+  const texts = Object.entries(await listOf(storage, 'storage-contract:'))
   for (let start = 0; start < texts.length; start += 50) {
     await Promise.all(texts.slice(start, start + 50).map(([key, text]) => storage.compareAndSet(key, text, null)))
   }

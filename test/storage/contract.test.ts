@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { memoryStorage } from 'support-workspace-sdk/storage'
-import { type StorageTestsOptions, storageTests } from 'support-workspace-sdk/storage-tests'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { moduleFor, unfitFiles, unfitStorages } from '../connections/helpers/unfit-storages.ts'
+import { type ContractOptions, storageContract } from './contract.ts'
 
 /** Returns the names of the tests that fail. */
-async function failuresOf(options: StorageTestsOptions, names = /./): Promise<string[]> {
+async function failuresOf(options: ContractOptions, names = /./): Promise<string[]> {
   const failed: string[] = []
-  for (const { name, skip, run } of storageTests(options)) {
+  for (const { name, skip, run } of storageContract(options)) {
     if (skip || !names.test(name)) continue
     await run().catch((error: unknown) => {
       expect(error).toBeInstanceOf(Error)
@@ -44,13 +44,13 @@ describe('a storage fails with', () => {
 
 test('a failure describes the problem', async () => {
   const storage = { ...memoryStorage(), compareAndSet: () => true }
-  const { run } = storageTests({ open: () => storage }).find(({ name }) => name.startsWith('writes only')) ?? {}
+  const { run } = storageContract({ open: () => storage }).find(({ name }) => name.startsWith('writes only')) ?? {}
   await expect(run?.()).rejects.toThrow(
     'The storage is not suitable for connections: expected the result of compareAndSet to be false, but got true.',
   )
 })
 
 test('a test that needs a module says so if it runs without one', async () => {
-  const { run } = storageTests({ open: () => memoryStorage() }).find(({ skip }) => skip) ?? {}
+  const { run } = storageContract({ open: () => memoryStorage() }).find(({ skip }) => skip) ?? {}
   await expect(run?.()).rejects.toThrow('this test needs the option `module`')
 })

@@ -1,35 +1,18 @@
 import { readFileSync } from 'node:fs'
-import { models, operations, topics } from 'support-workspace-sdk/catalogue'
 import { describe, expect, test } from 'vitest'
+import { generatedFiles } from '../../scripts/generate.ts'
 import { generatedPages } from '../../scripts/service-pages.ts'
-import { operations as clientOperations } from '../../src/client/resources/operations.ts'
-import { documentedNames } from '../../src/client/schemas/validate.ts'
+import { models, operations } from '../../src/api/index.ts'
 import { root } from '../docs/page.ts'
 import { documentedFields } from './documented-fields.ts'
 
 const all = Object.values(operations)
+const servicePage = readFileSync(`${root}docs/service.md`, 'utf8')
 const fields = Object.entries(models).flatMap(([model, { fields }]) =>
   Object.entries(fields).map(([name, field]) => [`${model}.${name}`, field] as const),
 )
 
 describe('operations', () => {
-  test('are those of the client, with the same request, scope, actor, evidence and envelope', () => {
-    const expected = clientOperations.map(({ id, method, path, scope, actor = 'any', evidence, envelope = 'item' }) => {
-      return { id, method, path, scope, actor, evidence, envelope }
-    })
-    const found = all.map(({ id, method, path, scope, actor, evidence, envelope }) => {
-      return { id, method, path, scope, actor, evidence, envelope }
-    })
-    expect(found).toEqual(expected)
-  })
-
-  test('name a body where the client sends one, and a response where it reads one', () => {
-    for (const { id, body, response } of clientOperations) {
-      expect([id, operations[id].body !== undefined], id).toEqual([id, body !== undefined])
-      expect([id, operations[id].response !== undefined], id).toEqual([id, response !== undefined])
-    }
-  })
-
   test('have the operation ids of the reference, each once', () => {
     const printed = `getMe createConversation assignConversation listMessages createMessage updateMessage deleteMessage
       createNote listContacts createContact updateContact listUsers createUser getUser updateUser getOrganization
@@ -51,24 +34,13 @@ describe('operations', () => {
   })
 
   test('name the page of each actor that is printed', () => {
-    const actors = topics.find(({ title }) => title === 'Actors')?.facts ?? []
-    const sections = actors.flatMap(({ sources }) => sources.map(({ section }) => section))
+    const [, actors = ''] = /## Actors\n([\s\S]*?)\n## /.exec(servicePage) ?? []
     const byReference = ['contacts.create', 'messages.delete', 'conversations.assign', 'members.update'] as const
-    for (const id of byReference) expect(sections).toContain(operations[id].sources[0]?.section)
+    for (const id of byReference) expect(actors).toContain(operations[id].sources[0]?.section)
   })
 })
 
 describe('fields', () => {
-  test('of a body are those that the schemas of the client know', () => {
-    for (const { body } of all) {
-      if (body === undefined) continue
-      const names = Object.keys(models[body].fields)
-      expect(documentedNames(body as Parameters<typeof documentedNames>[0]), body).toEqual(
-        names.length === 0 ? undefined : names,
-      )
-    }
-  })
-
   test('have a row for each field of the two documents, and for no other', () => {
     const found = Object.entries(models).map(([name, { fields }]) => [name, Object.keys(fields).sort()])
     const expected = Object.entries(documentedFields).map(([name, text]) => [name, namesIn(text).sort()])
@@ -110,11 +82,7 @@ describe('fields', () => {
 })
 
 test('every fact has a source with title, section and day', () => {
-  const facts = [
-    ...all,
-    ...topics.flatMap(({ facts }) => facts),
-    ...fields.flatMap(([, field]) => [field, field.meaning]),
-  ]
+  const facts = [...all, ...all.flatMap(({ notes }) => notes), ...fields.flatMap(([, field]) => [field, field.meaning])]
   const sources = facts.flatMap(({ sources }) => sources)
   expect(facts.filter(({ sources }) => sources.length === 0)).toEqual([])
   expect(sources.filter(({ title, section, date }) => !title || !section || !/^\d{4}-\d\d-\d\d$/.test(date))).toEqual(
@@ -122,18 +90,31 @@ test('every fact has a source with title, section and day', () => {
   )
 })
 
-test('the catalogue is frozen plain data', () => {
-  const isFrozen = (value: unknown): boolean =>
-    typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(isFrozen))
-  const catalogue = { operations, models, topics }
-  expect(Object.values(catalogue).every(isFrozen)).toBe(true)
-  expect(JSON.parse(JSON.stringify(catalogue))).toEqual(catalogue)
+test('every fact of docs/service.md has its evidence and a source', () => {
+  const rows = servicePage
+    .split('\n')
+    .filter((line) => line.startsWith('| ') && !/^\| (---|Scope|`\w+:read`)/.test(line))
+  const facts = rows.map((row) => row.slice(2, -2).split(' | ')).filter(([, evidence]) => evidence !== 'Evidence')
+  expect(facts.length).toBeGreaterThan(80)
+  const odd = facts.filter((cells) => {
+    const [evidence = '', source = ''] = cells.slice(-2)
+    return cells.length !== 3 || !/^(specification|reference|inferred)$/.test(evidence) || source === ''
+  })
+  expect(odd).toEqual([])
 })
 
-test('the pages that are generated from the catalogue are up to date', async () => {
-  const pages = Object.entries(await generatedPages())
-  const stale = pages.filter(([path, text]) => readFileSync(root + path, 'utf8') !== text).map(([path]) => path)
-  expect(stale, 'run `npm run docs`').toEqual([])
+test('the facts are frozen plain data', () => {
+  const isFrozen = (value: unknown): boolean =>
+    typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(isFrozen))
+  const facts = { operations, models }
+  expect(Object.values(facts).every(isFrozen)).toBe(true)
+  expect(JSON.parse(JSON.stringify(facts))).toEqual(facts)
+})
+
+test('the files that are generated from src/api are current', async () => {
+  const files = Object.entries({ ...generatedFiles(), ...(await generatedPages()) })
+  const stale = files.filter(([path, text]) => readFileSync(root + path, 'utf8') !== text).map(([path]) => path)
+  expect(stale, 'run `npm run generate` and `npm run docs`').toEqual([])
 })
 
 function namesIn(text: string): string[] {

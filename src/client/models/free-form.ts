@@ -1,2 +1,0 @@
-/** A free-form object. */
-export type FreeForm = Record<string, unknown>
