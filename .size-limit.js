@@ -31,6 +31,7 @@ export default [
   check('scopesFor', 'dist/oauth.js', 'scopesFor', '2.2 kB'),
   check('OAuthApp and createLoginHandlers', 'dist/oauth.js', 'OAuthApp, createLoginHandlers', '23.3 kB'),
   check('ConnectionStore', 'dist/oauth.js', 'ConnectionStore', '42.1 kB'),
+  check('ChangeFeed', 'dist/changes.js', 'ChangeFeed', '15.6 kB'),
   check('WriteJournal', 'dist/journal.js', 'WriteJournal', '12.3 kB'),
   check('htmlToText', 'dist/html.js', 'htmlToText', '21 kB'),
   check('redisStorage', 'dist/storage.js', 'redisStorage', '1.1 kB'),

@@ -79,6 +79,7 @@ const library: Options = {
   ...shared,
   entry: {
     index: 'src/index.ts',
+    changes: 'src/changes/index.ts',
     oauth: 'src/oauth/index.ts',
     html: 'src/html/index.ts',
     otel: 'src/otel/index.ts',

@@ -45,6 +45,12 @@ const proofs: readonly Step[] = [
     command: 'npm run test:proof',
     env: { KILL_SECONDS: '450', KILLS: '100', SOAK_SECONDS: '600', ...required },
   },
+  {
+    title: 'thousands of worlds of a change feed',
+    command: 'npm test -- test/changes',
+    env: { FEED_SEEDS: '500' },
+  },
+  { title: 'change feed: sabotages', command: 'npm run feed-sabotages' },
   { title: 'rate limiters', command: 'npm run limiter-rows' },
   { title: 'fleet', command: 'npm run fleet-proof' },
   { title: 'fleet: sabotages', command: 'npm run fleet-sabotages' },

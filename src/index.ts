@@ -51,7 +51,7 @@ export type { OperationId } from './client/resources/operations.ts'
 export type { OrganizationResource } from './client/resources/organization.ts'
 export type { Segments } from './client/resources/segments.ts'
 export type { Tasks } from './client/resources/tasks.ts'
-export type { Call, WithResponse } from './core/call.ts'
+export type { Call, PageCursors, Reply, WithResponse } from './core/call.ts'
 export type { OptionsOf, ResultOf } from './core/call-operation.ts'
 export type {
   AttemptEndEvent,
@@ -62,7 +62,6 @@ export type {
   RetryEvent,
   WaitEvent,
 } from './core/hooks.ts'
-export type { PageCursors, Reply } from './core/layers.ts'
 export type { Checkpoint, ListOptions } from './core/list-options.ts'
 export type { Middleware, OutgoingCall } from './core/middleware.ts'
 export {

@@ -22,6 +22,7 @@ import {
 import { UnexpectedResponseError } from '../errors/index.ts'
 import type { Actor } from '../shared/actor.ts'
 import { scopesIn } from '../shared/scopes.ts'
+import type { WebFetch } from '../shared/web-types.ts'
 import { readEnvironment } from './from-environment.ts'
 import type { Me } from './generated/models.ts'
 import { meOperation } from './generated/operations.ts'
@@ -104,7 +105,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   static fromEnvironment<const A extends Actor = Actor>(
     options?: Omit<ClientOptions<A>, 'baseUrl' | 'accessToken'>,
   ): SupportWorkspace<A> {
-    return new SupportWorkspace<Actor>({ ...options, ...readEnvironment() } as ClientOptions) as SupportWorkspace<A>
+    return new this<Actor>({ ...options, ...readEnvironment() } as ClientOptions) as SupportWorkspace<A>
   }
 
   /**
@@ -211,6 +212,11 @@ const cores = /* @__PURE__ */ new WeakMap<SupportWorkspace, Core>()
 
 function coreOf(workspace: SupportWorkspace): Core {
   return cores.get(workspace) as Core
+}
+
+/** Returns the `fetch` of a client, to put another function around it. Not part of the public API. */
+export function fetchOf(workspace: SupportWorkspace): WebFetch {
+  return coreOf(workspace).settings.fetch ?? ((url, init) => (globalThis.fetch as WebFetch)(url, init))
 }
 
 /** Gives a client its core, and its resources. */

@@ -1,7 +1,7 @@
 // The names that other folders import from the client. `src/index.ts` has the public names.
 
-export { SupportWorkspace } from './client.ts'
-export type { Me, User } from './generated/models.ts'
+export { fetchOf, SupportWorkspace } from './client.ts'
+export type { Contact, Conversation, Me, Message, User } from './generated/models.ts'
 export { schemas } from './lazy-schemas.ts'
 export { type OperationId, operations, type WriteOperationId } from './resources/operations.ts'
 export { scopesFor } from './resources/scopes-for.ts'

@@ -1,5 +1,5 @@
 import { type Me, SupportWorkspace } from '../client/index.ts'
-import { type ClientOptions, inner } from '../core/index.ts'
+import type { ClientOptions } from '../core/index.ts'
 import { AuthenticationError, InvalidArgumentError } from '../errors/index.ts'
 import type { AccessToken } from '../shared/access-token.ts'
 import { scopesIn } from '../shared/scopes.ts'
@@ -79,7 +79,7 @@ export class TokenIdentifier {
   }
 
   async #me(accessToken: string): Promise<Me> {
-    return inner(new SupportWorkspace({ ...this.#settings.clientOptions, accessToken, fresh: true }).me())
+    return new SupportWorkspace({ ...this.#settings.clientOptions, accessToken, fresh: true }).me()
   }
 
   #checkApplication(me: Me): void {

@@ -1,12 +1,12 @@
 import { AuthenticationError } from '../errors/index.ts'
 import { safeCause } from '../errors/redact.ts'
 import { checkAccessToken } from '../shared/credentials.ts'
+import type { Reply } from './call.ts'
 import { isPromise } from './call-clock.ts'
 import { type CallerPart, callerError, timeoutError } from './call-errors.ts'
 import type { CallRecord } from './call-record.ts'
 import { exchange } from './exchange.ts'
 import { readHeaders } from './headers.ts'
-import type { Reply } from './layers.ts'
 import { takeTurn } from './taking-turns.ts'
 
 /**

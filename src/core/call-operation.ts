@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '../errors/index.ts'
-import { Call } from './call.ts'
+import { type Call, callOf, type Reply } from './call.ts'
 import { isPromise } from './call-clock.ts'
 import { notLoadedError, timeoutError } from './call-errors.ts'
 import { CallRecord } from './call-record.ts'
@@ -10,6 +10,7 @@ import type { CallOptions } from './options.ts'
 import { type ListPlan, Paginated } from './pagination.ts'
 import { prepareCall } from './prepare.ts'
 import type { Core } from './send.ts'
+import { trace } from './trace.ts'
 
 /** The result of calling an operation: `Paginated` for a list, `Call` for anything else. */
 export type ResultOf<Definition extends Operation> = Definition extends { readonly envelope: 'list' }
@@ -28,16 +29,27 @@ export function callOperation<Definition extends Operation>(
   input: OperationInput,
   options: OptionsOf<Definition> | undefined,
 ): ResultOf<Definition> {
-  const { id, envelope } = operation
+  const { envelope } = operation
   const result =
     envelope === 'list'
-      ? new Paginated(id, planList(core, operation, input, options))
-      : Call.started(id, async () => {
-          const startedAt = performance.now()
-          const call = captureCall(operation, input, readCallOptions(options), core.settings)
-          return core.send({ ...(await prepare(call, core)), startedAt })
-        })
+      ? new Paginated(planList(core, operation, input, options))
+      : callOf(sendOne(core, operation, input, options))
   return result as ResultOf<Definition>
+}
+
+async function sendOne(
+  core: Core,
+  operation: Operation,
+  input: OperationInput,
+  options: CallOptions | undefined,
+): Promise<Reply> {
+  const startedAt = performance.now()
+  try {
+    const call = captureCall(operation, input, readCallOptions(options), core.settings)
+    return await core.send({ ...(await prepare(call, core)), startedAt })
+  } catch (thrown) {
+    throw trace(thrown, operation.id)
+  }
 }
 
 /** Returns a copy of a definition of the caller, who might have passed anything, and can change it later. */
@@ -74,8 +86,9 @@ function planList(
     const plan = { ...list, prepare: prepareOnce, send: core.send }
     return () => plan
   } catch (thrown) {
+    const named = trace(thrown, operation.id)
     return () => {
-      throw thrown
+      throw named
     }
   }
 }

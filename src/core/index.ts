@@ -1,13 +1,13 @@
 // The names that other folders import from the core, which sends calls. `src/index.ts` has the public names.
 
-export { Call } from './call.ts'
+export type { Call, Reply } from './call.ts'
 export { CallClock } from './call-clock.ts'
 export { callOperation, copyDefinition, type OptionsOf, type ResultOf } from './call-operation.ts'
 export { readErrorBody } from './envelope.ts'
 export { classifyFetchError, type FetchFault, isPlatformFetch } from './fetch-error.ts'
 export { type AttemptStartEvent, type EventOf, emit, type Hooks, joinHooks, type OperationEvent } from './hooks.ts'
 export { checkSignal } from './input.ts'
-export type { Reply } from './layers.ts'
+
 export type { ListOptions } from './list-options.ts'
 export { createLog, type Log } from './logging.ts'
 export type { Guard, Middleware, OutgoingCall } from './middleware.ts'
@@ -21,7 +21,7 @@ export type {
 } from './operation.ts'
 export type { AccessTokenSource, CallOptions, ClientOptions } from './options.ts'
 export { Paginated } from './pagination.ts'
-export { BadFetch, isRedirect, OpenResponse, UnusableResponse } from './response.ts'
+export { BadFetch, isRedirect, MissingFetch, OpenResponse, UnusableResponse } from './response.ts'
 export { type Core, createCore } from './send.ts'
 export {
   type ChangeableOptions,

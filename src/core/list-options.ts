@@ -13,6 +13,7 @@ import { type CapturedCall, callChecks, captureCall, isGiven } from './input.ts'
 import { isCustom, type Operation, type OperationInput } from './operation.ts'
 import type { CallOptions } from './options.ts'
 import type { ClientSettings } from './settings.ts'
+import { trace } from './trace.ts'
 
 /** A position in a list, from which `resumeFrom` continues. Plain JSON. */
 export interface Checkpoint {
@@ -120,8 +121,12 @@ export function readListArguments(
 }
 
 /** Reads the options of `toArray`. */
-export function readMaxItems(options: Pick<ListOptions, 'maxItems'>): number | undefined {
-  return readOptions(options, { maxItems: ownChecks.maxItems }, '`toArray`').maxItems
+export function readMaxItems(options: Pick<ListOptions, 'maxItems'>, { id }: Operation): number | undefined {
+  try {
+    return readOptions(options, { maxItems: ownChecks.maxItems }, '`toArray`').maxItems
+  } catch (thrown) {
+    throw trace(thrown, id)
+  }
 }
 
 /** Rejects combinations that a list does not support, and options in the query, where they would be ignored. */

@@ -4,9 +4,9 @@ import { throwIfAborted, untilAborted } from '../shared/abort.ts'
 import { checkPlain } from '../shared/check-options.ts'
 import { isObject, toJson } from '../shared/json.ts'
 import type { WebAbortSignal } from '../shared/web-types.ts'
+import type { Reply } from './call.ts'
 import { readHeaders } from './headers.ts'
 import { checkNoBody, checkSignal, copyParameters, type PreparedCall } from './input.ts'
-import type { Next, Reply } from './layers.ts'
 import type { Operation } from './operation.ts'
 import type { ClientSettings } from './settings.ts'
 
@@ -91,6 +91,8 @@ export interface Sending {
   readonly whole: AbortController
 }
 
+type Send = (call: PreparedCall) => Promise<Reply>
+
 /** Sends a call through the middleware of its client. */
 export async function sendThrough(
   { middleware, ...settings }: ClientSettings,
@@ -100,7 +102,7 @@ export async function sendThrough(
   const sending: Sending = { outcome: 'not-sent', first: undefined, isSent: false, whole: new AbortController() }
   // One object for the whole call, by which a journal knows that a middleware repeats the call.
   const operation = Object.freeze({ ...call.operation })
-  const pass = (each: Middleware, next: Next<PreparedCall>) => async (given: PreparedCall) => {
+  const pass = (each: Middleware, next: Send) => async (given: PreparedCall) => {
     throwIfAborted(given.signal)
     const shown = show({ ...given, operation }, settings)
     const original = { ...shown }
@@ -121,7 +123,7 @@ export async function sendThrough(
   }
   const innermost = (given: PreparedCall) => sendOnce(given, sending, send)
   try {
-    return await middleware.reduceRight<Next<PreparedCall>>((next, each) => pass(each, next), innermost)(call)
+    return await middleware.reduceRight<Send>((next, each) => pass(each, next), innermost)(call)
   } finally {
     sending.whole.abort(new DOMException('The call has ended.', 'AbortError'))
   }

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { type Check, checkNames, checkObject, checkOneOf, checkText, mustBe } from '../shared/check-options.ts'
 import type { Scope } from '../shared/scopes.ts'
-import { nameOperation } from './trace.ts'
+import { trace } from './trace.ts'
 
 /** How an operation is known, most certain first. `inferred` is a guess by analogy. */
 export type Evidence = 'specification' | 'reference' | 'inferred'
@@ -76,8 +76,7 @@ export function defineOperation<const Definition extends Omit<Operation, 'eviden
     const { evidence, ...checks } = operationChecks
     checkNames(definition, checks, 'an operation')
   } catch (thrown) {
-    nameOperation(thrown, (definition as Partial<Operation> | undefined)?.id)
-    throw thrown
+    throw trace(thrown, (definition as Partial<Operation> | undefined)?.id)
   }
   return Object.freeze({ ...definition })
 }

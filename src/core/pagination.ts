@@ -1,10 +1,9 @@
 import { CursorRejectedError, InvalidArgumentError, PaginationError, RequestError } from '../errors/index.ts'
 import { forwardAbort, throwIfAborted } from '../shared/abort.ts'
 import type { WebAbortSignal } from '../shared/web-types.ts'
-import { Call } from './call.ts'
+import { type Call, callOf, type Reply, type WithResponse } from './call.ts'
 import { abandoned } from './call-record.ts'
 import type { PreparedCall } from './input.ts'
-import type { Reply } from './layers.ts'
 import { type Checkpoint, type ListArguments, type ListOptions, readMaxItems } from './list-options.ts'
 import { trace } from './trace.ts'
 
@@ -41,28 +40,49 @@ export interface ListPlan extends ListArguments {
  * const firstPage = await workspace.conversations.list()
  * console.log(firstPage.data.length)
  */
-export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<Item> {
+export class Paginated<Item> implements Call<Page<Item>>, AsyncIterable<Item> {
   /** Returns the plan, or throws the error for invalid arguments. */
   readonly #plan: () => ListPlan
+  #first: Call<Page<Item>> | undefined
 
   /**
    * @internal
    * @param plan throws if the arguments are invalid. The list then rejects when it is awaited or iterated
    */
-  constructor(operation: string, plan: () => ListPlan) {
-    super(operation, async () => {
-      const known = plan()
-      if (known.resumeFrom?.done) throw finished()
-      const { reply } = await fetchFirst(known)
-      return {
-        data: toPage<Item>(known, reply),
-        cursors: reply.cursors,
-        get response() {
-          return reply.response
-        },
-      }
-    })
+  constructor(plan: () => ListPlan) {
     this.#plan = plan
+  }
+
+  /** The first page, which is requested when the caller first asks for it. */
+  get #firstPage(): Call<Page<Item>> {
+    this.#first ??= callOf(firstPage<Item>(this.#plan))
+    return this.#first
+  }
+
+  /** Returns the first page together with status, headers and request id of its response. */
+  withResponse(): Promise<WithResponse<Page<Item>>> {
+    return this.#firstPage.withResponse()
+  }
+
+  /** Handles the first page or a rejection, like `then` of any promise. Usually called by `await`. */
+  // biome-ignore lint/suspicious/noThenProperty: a list is awaitable by design
+  then<Fulfilled = Page<Item>, Rejected = never>(
+    onFulfilled?: ((page: Page<Item>) => Fulfilled | PromiseLike<Fulfilled>) | null,
+    onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
+  ): Promise<Fulfilled | Rejected> {
+    return this.#firstPage.then(onFulfilled, onRejected)
+  }
+
+  /** Handles a rejection, like `catch` of any promise. */
+  catch<Rejected = never>(
+    onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
+  ): Promise<Page<Item> | Rejected> {
+    return this.#firstPage.catch(onRejected)
+  }
+
+  /** Runs a callback when the call has ended, like `finally` of any promise. */
+  finally(onFinally?: (() => void) | null): Promise<Page<Item>> {
+    return this.#firstPage.finally(onFinally)
   }
 
   /** Iterates over all items. */
@@ -87,18 +107,15 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
    * @param options `maxItems`: maximum number of items. Defaults to the `maxItems` of the list.
    */
   async toArray(options: Pick<ListOptions, 'maxItems'> = {}): Promise<Item[]> {
-    try {
-      const maxItems = readMaxItems(options)
-      const items: Item[] = []
-      for await (const item of this.#items(maxItems === undefined ? {} : { maxItems })) items.push(item)
-      return items
-    } catch (thrown) {
-      throw trace(thrown, this.operation)
-    }
+    const { call } = this.#plan()
+    const maxItems = readMaxItems(options, call.operation)
+    const items: Item[] = []
+    for await (const item of this.#items(maxItems === undefined ? {} : { maxItems })) items.push(item)
+    return items
   }
 
   async *#items(changes: Partial<ListPlan>): AsyncGenerator<Item, void, undefined> {
-    const { call, maxItems } = { ...this.#read(), ...changes }
+    const { call, maxItems } = { ...this.#plan(), ...changes }
     let left = maxItems
     for await (const page of this.#pages(changes)) {
       for (const item of page.data) {
@@ -111,7 +128,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
   }
 
   async *#pages(changes: Partial<ListPlan>): AsyncGenerator<Page<Item>, void, undefined> {
-    const plan = { ...this.#read(), ...changes }
+    const plan = { ...this.#plan(), ...changes }
     const { signal } = plan.call
     if (plan.maxItems === 0 || plan.resumeFrom?.done) return
     let left = plan.maxItems
@@ -140,24 +157,27 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
         reply = await (ahead === undefined ? fetchNow() : takeAhead(ahead, fetchNow))
         ahead = undefined
       }
-    } catch (thrown) {
-      throw trace(thrown, this.operation)
     } finally {
       ahead?.abandon()
     }
   }
 
-  #read(): ListPlan {
-    try {
-      return this.#plan()
-    } catch (thrown) {
-      throw trace(thrown, this.operation)
-    }
-  }
-
   /** @hidden */
-  override get [Symbol.toStringTag](): string {
+  get [Symbol.toStringTag](): string {
     return 'Paginated'
+  }
+}
+
+async function firstPage<Item>(plan: () => ListPlan): Promise<Reply<Page<Item>>> {
+  const known = plan()
+  if (known.resumeFrom?.done) throw trace(finished(), known.call.operation.id)
+  const { reply } = await fetchFirst(known)
+  return {
+    data: toPage<Item>(known, reply),
+    cursors: reply.cursors,
+    get response() {
+      return reply.response
+    },
   }
 }
 
@@ -171,14 +191,18 @@ function finished(): InvalidArgumentError {
 
 /** @param cursor where the page begins. Null is the start of the list, and undefined is the cursor in the query */
 async function fetchPage(
-  { prepare, send, follows }: ListPlan,
+  { call, prepare, send, follows }: ListPlan,
   cursor: string | null | undefined,
   signal: WebAbortSignal | undefined,
   page: number,
 ): Promise<Reply> {
-  const call = await prepare()
-  const query = cursor === undefined ? call.query : { ...call.query, after: null, before: null, [follows]: cursor }
-  return send({ ...call, query, signal, page })
+  try {
+    const prepared = await prepare()
+    const cursors = cursor === undefined ? {} : { after: null, before: null, [follows]: cursor }
+    return await send({ ...prepared, query: { ...prepared.query, ...cursors }, signal, page })
+  } catch (thrown) {
+    throw trace(thrown, call.operation.id)
+  }
 }
 
 /** Fetches the first page. Returns its cursor, too, which is null after a restart. */

@@ -1,7 +1,7 @@
 import ky from 'ky'
 import { sendAttempt } from './attempt.ts'
+import type { Reply } from './call.ts'
 import type { CallRecord } from './call-record.ts'
-import type { Reply } from './layers.ts'
 
 /**
  * Sends a request, and repeats it with ky while it fails for a reason that can pass. The `fetch` of ky is an attempt,

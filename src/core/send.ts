@@ -1,10 +1,10 @@
 // This folder sends calls. Middleware runs around a call, and `sendAttempt` once for each request. For this folder,
 // operations are only data.
 
+import type { Reply } from './call.ts'
 import { actorSelfRequired, timeoutError } from './call-errors.ts'
 import { CallRecord } from './call-record.ts'
 import type { PreparedCall } from './input.ts'
-import type { Next, Reply } from './layers.ts'
 import { type Sending, sendThrough } from './middleware.ts'
 import { urlOf } from './prepare.ts'
 import { sendUntilDone } from './retrying.ts'
@@ -13,7 +13,7 @@ import type { ClientSettings } from './settings.ts'
 /** The settings of a client, and the function that sends its calls. */
 export interface Core {
   readonly settings: ClientSettings
-  readonly send: Next<PreparedCall>
+  readonly send: (call: PreparedCall) => Promise<Reply>
 }
 
 export function createCore(settings: ClientSettings): Core {

@@ -11,4 +11,5 @@ export {
   type StoragePage,
   unfit,
 } from './key-value-storage.ts'
+export { damaged, StoredTexts } from './stored-texts.ts'
 export { inTime, Turns } from './turns.ts'

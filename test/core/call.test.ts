@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
+import type { Call } from 'support-workspace-sdk'
 import { describe, expect, test } from 'vitest'
-import { Call } from '../../src/core/call.ts'
 import { json, makeClient, refusal, rejection, scripted } from '../helpers/client.ts'
 import { turns } from '../helpers/turns.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'
@@ -11,13 +11,12 @@ const failing = () => makeClient({ fetch: scripted(refusal(404, 'not_found')) })
 describe('a call', () => {
   test('is a promise of the data', async () => {
     const call = succeeding().members.get('1')
-    expect(call).toBeInstanceOf(Call)
+    expect(call).toBeInstanceOf(Promise)
     expect(await call).toEqual({ id: '1' })
     expect(await Promise.all([call, call])).toEqual([{ id: '1' }, { id: '1' }])
     expect(await call.then(({ id }) => id)).toBe('1')
     expect(await call.catch(() => 'not this')).toEqual({ id: '1' })
     expect(await call.finally(() => {})).toEqual({ id: '1' })
-    expect(Object.prototype.toString.call(call)).toBe('[object Call]')
   })
 
   test('returns status, headers and request id of the same request from withResponse()', async () => {
@@ -49,10 +48,10 @@ describe('a call', () => {
     expect(unhandled).toEqual([])
   })
 
-  test('prints as what it is, with its operation', async () => {
+  test('prints as what it is', async () => {
     const call = succeeding().members.get('1')
-    expect(inspect(call)).toMatch(/^Call \{ operation: 'members\.get'/)
-    expect(inspect(succeeding().members.list())).toMatch(/^Paginated \{ operation: 'members\.list'/)
+    expect(inspect(call)).toBe('Promise { <pending> }')
+    expect(inspect(succeeding().members.list())).toContain('Paginated')
     await call
   })
 

@@ -37,6 +37,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   otel: ['core'],
   html: [],
   journal: ['client', 'core', 'html', 'storage'],
+  changes: ['client', 'core', 'storage'],
   sandbox: [],
   'fault-test': ['client', 'core', 'html', 'storage', 'sandbox'],
   // The root index is the entry point of the package.

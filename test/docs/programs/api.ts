@@ -258,37 +258,46 @@ console.log(names.includes('RateLimitError'), (await impatient.me()).actor)`
   },
 
   'docs/polling.md': {
-    'poll.mts': async ({ run, sandbox, folder }) => {
-      const conversations = sandbox.state.conversations.map(({ id }) => id)
-      const polls = () =>
+    'watch.mts': async ({ run, sandbox, folder }) => {
+      const lists = () =>
         sandbox.requests.filter(({ operation, query }) => operation === 'listConversations' && !query.after)
-      const pollUntilRevoked = async (arrange: () => Promise<void>) => {
+      const watchUntilRevoked = async (arrange: () => void) => {
         sandbox.clearRequests()
-        const ended = run({ env: { POLL_SECONDS: '0.05' } })
-        const nextPolls = () => {
-          const before = polls().length
-          return vi.waitFor(() => expect(polls().length).toBeGreaterThan(before + 2), 10_000)
+        const ended = run({ env: { WATCH_SECONDS: '0.05' } })
+        const nextPasses = () => {
+          const before = lists().length
+          return vi.waitFor(() => expect(lists().length).toBeGreaterThan(before + 2), 30_000)
         }
-        await nextPolls()
-        await arrange()
-        await nextPolls()
+        await nextPasses()
+        arrange()
+        await nextPasses()
         sandbox.revokeAll()
         const { code, stdout } = await ended
         expect(code).toBe(77)
         return linesOf(stdout)
       }
-      const [oldest = '', other = ''] = [conversations.at(-1), conversations[3]]
+      const conversations = sandbox.state.conversations.map(({ id }) => id)
+      const [oldest = '', other = '', gone = ''] = [conversations.at(-1), conversations[3], conversations[7]]
       const ids: string[] = []
-      const seen = await pollUntilRevoked(async () => {
-        expect(sandbox.requests.filter(({ operation }) => operation === 'listMessages')).toEqual([])
-        for (const id of [oldest, oldest, other]) ids.push(sandbox.receiveMessage(id, `<p>${ids.length}</p>`))
+      const seen = await watchUntilRevoked(() => {
+        // The second has the time and text of the first, and a conversation is removed meanwhile.
+        for (const id of [oldest, oldest, other]) ids.push(sandbox.receiveMessage(id, '<p>Yes</p>'))
+        sandbox.removeItem(gone)
       })
       expect(seen.sort()).toEqual([`${oldest} ${ids[0]}`, `${oldest} ${ids[1]}`, `${other} ${ids[2]}`].sort())
 
       // A message arrives while the program is not running.
       const late = sandbox.receiveMessage(oldest, '<p>Late</p>')
-      expect(await pollUntilRevoked(async () => {})).toEqual([`${oldest} ${late}`])
-      expect(JSON.parse(await readFile(`${folder}/seen.json`, 'utf8')).ids).toHaveLength(4)
+      expect(await watchUntilRevoked(() => {})).toEqual([`${oldest} ${late}`])
+      expect(existsSync(`${folder}/feed.db`)).toBe(true)
+    },
+    'once.mts': async ({ run, sandbox }) => {
+      expect(await run()).toMatchObject({ code: 0, stdout: '' })
+      const [{ id = '' } = {}] = sandbox.state.conversations
+      const message = sandbox.receiveMessage(id, '<p>Hello?</p>')
+      const { code, stdout } = await run()
+      expect(code).toBe(0)
+      expect(linesOf(stdout)).toEqual([`conversations updated ${id}`, `messages created ${message}`])
     },
   },
 

@@ -1,0 +1,22 @@
+/**
+ * A feed of changes, for a service without webhooks.
+ *
+ * @module support-workspace-sdk/changes
+ */
+
+export type {
+  Change,
+  ChangeOf,
+  ContactChange,
+  ConversationChange,
+  Deleted,
+  InConversation,
+  MessageAuthor,
+  MessageChange,
+  Present,
+  WatchedList,
+  Written,
+} from './change.ts'
+export { ChangeFeed } from './change-feed.ts'
+export { ChangeFeedError } from './entries.ts'
+export type { ChangeFeedOptions, FeedProblem, FeedStatus } from './feed-options.ts'

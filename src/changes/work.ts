@@ -1,0 +1,182 @@
+import {
+  ApiError,
+  CursorRejectedError,
+  InsufficientScopeError,
+  isSupportWorkspaceError,
+  PaginationError,
+  SupportWorkspaceError,
+} from '../errors/index.ts'
+import { sleep, throwIfAborted } from '../shared/abort.ts'
+import { notify } from '../shared/notify.ts'
+import type { WatchedList } from './change.ts'
+import type { FeedProblem, FeedSettings } from './feed-options.ts'
+import { Fingerprints } from './fingerprints.ts'
+import type { Progress, Records } from './records.ts'
+import { Rows } from './rows.ts'
+import type { Items, Service } from './service.ts'
+
+/** What a feed counts. */
+export interface Counts {
+  passes: number
+  completedAt: number | undefined
+  requests: number
+  changes: number
+  foundByAudit: number
+  conflicts: number
+  skipped: number
+  heldDeletions: Partial<Record<WatchedList, number>>
+}
+
+/** After this many failures in a row, a pass ends, and a list is not begun again. */
+const mostFailures = { conversations: 5, cursors: 3 }
+
+/** What the steps of a pass share: the rows, the progress as it was when the pass began, and what to do about errors. */
+export class Work {
+  readonly settings: FeedSettings
+  readonly service: Service
+  readonly records: Records
+  readonly counts: Counts
+  readonly prints: Fingerprints
+  readonly rows: { readonly conversations: Rows; readonly contacts: Rows }
+  progress!: Progress
+  /** Names of fields by list, as far as this process has seen them. */
+  readonly fields = new Map<WatchedList, string[]>()
+  /** Missing messages whose deletions are held back in this pass. */
+  heldMessages = 0
+  #failures = 0
+  readonly #told = new Set<string>()
+
+  constructor(settings: FeedSettings, service: Service, records: Records, counts: Counts) {
+    this.settings = settings
+    this.service = service
+    this.records = records
+    this.counts = counts
+    this.prints = new Fingerprints(settings.ignore)
+    const onConflict = () => {
+      counts.conflicts += 1
+    }
+    this.rows = {
+      conversations: new Rows(records.conversations, onConflict),
+      contacts: new Rows(records.contacts, onConflict),
+    }
+  }
+
+  beginPass(progress: Progress): void {
+    this.progress = progress
+    this.#failures = 0
+    this.heldMessages = 0
+    this.#told.clear()
+  }
+
+  /** Whether so many conversations in a row could not be read that the pass ends. */
+  get hasFailed(): boolean {
+    return this.#failures >= mostFailures.conversations
+  }
+
+  /** Returns how many items of a list may be missing. */
+  allowedDeletions(list: WatchedList, size: number): number {
+    const usual = this.settings.maxDeletions ?? Math.max(5, Math.floor(size / 10))
+    return Math.max(usual, this.progress.accepted[list] ?? 0)
+  }
+
+  report(problem: FeedProblem): void {
+    notify(this.settings.onProblem, problem)
+  }
+
+  /** Reports a problem, at most once in a pass. */
+  reportOnce(message: string, hint: string): void {
+    if (this.#told.has(message)) return
+    this.#told.add(message)
+    this.report({ error: new SupportWorkspaceError(message, { hint }) })
+  }
+
+  /** Repeats a step while its error says `retry`. */
+  async patiently<Value>(step: () => PromiseLike<Value>): Promise<Value> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await step()
+      } catch (error) {
+        await this.pause(error, attempt)
+      }
+    }
+  }
+
+  /** Waits before a failed step is repeated. Throws the error if repeating does not help. */
+  async pause(error: unknown, attempt: number): Promise<void> {
+    const { signal } = this.settings
+    throwIfAborted(signal)
+    if (this.service.refusal !== undefined) throw this.service.refusal
+    if (!isSupportWorkspaceError(error) || error.remedy !== 'retry') throw error
+    const backoff = Math.min(60_000, 1000 * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2)
+    const asked = error instanceof ApiError ? (error.retryAfter ?? 0) * 1000 : 0
+    const retryIn = Math.max(backoff, Math.min(asked, 3_600_000))
+    this.report({ error, retryIn })
+    await sleep(retryIn, signal)
+  }
+
+  /**
+   * Returns the next step after a list has failed: `again` from the beginning, or `resume` at the same page. Throws the
+   * error if neither helps.
+   *
+   * @param rejected number of rejected cursors in a row
+   */
+  async afterListError(
+    list: keyof Items,
+    error: unknown,
+    attempt: number,
+    rejected: number,
+  ): Promise<'again' | 'resume' | 'end'> {
+    // An item that has moved can make a cursor come twice.
+    if (error instanceof CursorRejectedError || error instanceof PaginationError) {
+      this.report({ error })
+      return rejected < mostFailures.cursors ? 'again' : 'end'
+    }
+    const isOfValue = error instanceof ApiError && (error.status === 400 || error.status === 422)
+    if (isOfValue && this.service.omitLimit(list)) {
+      this.report({ error })
+      return 'again'
+    }
+    await this.pause(error, attempt)
+    return 'resume'
+  }
+
+  /** Reports the error of a conversation that is skipped until the next pass. Returns false for another error. */
+  skips(conversationId: string, error: unknown): boolean {
+    if (!(error instanceof ApiError) || error instanceof InsufficientScopeError) return false
+    if (![403, 404, 410].includes(error.status) && error.status < 500) return false
+    this.#failures += 1
+    this.report({ error, conversationId })
+    return true
+  }
+
+  /** Ends a row of failures. */
+  succeed(): void {
+    this.#failures = 0
+  }
+
+  /**
+   * Remembers the names of the fields of items. Returns names that all items have and that are not among the first
+   * `known`: the service has added a field.
+   */
+  addedFields(list: WatchedList, items: readonly object[], known: number | undefined): ReadonlySet<string> {
+    const names = this.fieldsOf(list)
+    for (const name of items.flatMap(Object.keys)) if (!names.includes(name)) names.push(name)
+    if (known === undefined || known === 0 || items.length < 2) return new Set()
+    return new Set(names.slice(known).filter((name) => items.every((item) => Object.hasOwn(item, name))))
+  }
+
+  /** Returns the names of the fields of a list, as far as this process knows them. */
+  fieldsOf(list: WatchedList): string[] {
+    const names = this.fields.get(list) ?? [...(this.progress.fields[list] ?? [])]
+    this.fields.set(list, names)
+    return names
+  }
+
+  /** Reports that differences are taken over silently. */
+  tellAdoption(reason: string): void {
+    this.reportOnce(
+      `The feed takes over differences without reporting them, because ${reason}.`,
+      'Changes of the same items in this time are not reported.',
+    )
+  }
+}

@@ -1,0 +1,69 @@
+import { SupportWorkspaceError } from '../errors/index.ts'
+import { randomId } from '../shared/bytes.ts'
+import { isObject, type JsonObject, parseObject } from '../shared/json.ts'
+import { createSealer, type Sealer, type SealSecret } from '../shared/seal.ts'
+
+/** The start of a text that is not encrypted. `failureOf` removes such texts from the errors of drivers. */
+const plain = 'plain:'
+
+/**
+ * Writes JSON objects as texts for a storage, and reads them. The texts are encrypted if there is a secret, and encoded
+ * otherwise. Each text is different, so a compare-and-set of texts compares versions. A text contains its key, so a text
+ * that is copied to another key is rejected there.
+ */
+export class StoredTexts {
+  readonly #sealer: Sealer | undefined
+
+  /** @throws InvalidArgumentError when a secret is shorter than 32 characters */
+  constructor(secret: SealSecret | undefined, purpose: string) {
+    this.#sealer = secret === undefined ? undefined : createSealer(secret, purpose)
+  }
+
+  async write(key: string, content: JsonObject): Promise<string> {
+    // An encrypted text has a random initialization vector.
+    if (this.#sealer !== undefined) return this.#sealer.seal({ key, content })
+    return plain + encode(JSON.stringify({ nonce: randomId(), key, content }))
+  }
+
+  /** @throws SupportWorkspaceError with the remedy `fix` if the text is damaged, or encrypted with another secret */
+  async read(key: string, text: string): Promise<JsonObject> {
+    const isPlain = text.startsWith(plain)
+    // Anyone who can write to the storage could have put it there.
+    if (isPlain && this.#sealer !== undefined) throw damaged(key, 'is not encrypted, although there is a `secret`')
+    const isEncrypted = !isPlain && text.split('.').length === 5
+    const opened = isEncrypted ? await this.#sealer?.open(text) : undefined
+    if (isEncrypted && (opened === undefined || (!opened.ok && opened.failure === 'unknown-key'))) {
+      throw new SupportWorkspaceError(`The entry "${key}" is encrypted with an unknown secret.`, {
+        hint: 'Add its secret to the list of `secret`, after the newest one.',
+      })
+    }
+    const value = isPlain ? parseObject(decode(text.slice(plain.length))) : opened?.ok && opened.value
+    if (isObject(value) && value.key === key && isObject(value.content)) return value.content
+    throw damaged(key, 'is damaged')
+  }
+}
+
+/** Returns the error for an entry that cannot be used. */
+export function damaged(key: string, problem: string): SupportWorkspaceError {
+  return new SupportWorkspaceError(`The entry "${key}" ${problem}.`, {
+    hint: 'Find out what has changed the entry. Restore it from a backup, or remove it.',
+  })
+}
+
+/** Returns a text as base64url, which errors of drivers can quote without showing the text. Protects no secrets. */
+function encode(text: string): string {
+  const bytes = Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join('')
+  return btoa(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}
+
+/** Returns undefined for what is no base64url. */
+function decode(text: string): string | undefined {
+  try {
+    const bytes = Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (letter) =>
+      letter.charCodeAt(0),
+    )
+    return new TextDecoder().decode(bytes)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,630 @@
+import { AuthenticationError, InsufficientScopeError, SupportWorkspace } from 'support-workspace-sdk'
+import { type Change, ChangeFeed, ChangeFeedError, type ChangeFeedOptions } from 'support-workspace-sdk/changes'
+import { type KeyValueStorage, memoryStorage } from 'support-workspace-sdk/storage'
+import { describe, expect, test } from 'vitest'
+import { filled, Process } from './helpers.ts'
+import { failure, respond, SimulatedService } from './simulated-service.ts'
+import { simulateTime } from './simulated-time.ts'
+
+const clock = simulateTime()
+
+/** Passes that follow each other so slowly that a second reading of messages comes in the next one. */
+const slow = { interval: 4000, auditEvery: Number.POSITIVE_INFINITY } as const
+
+const firstOf = (service: SimulatedService) => [...service.conversations.keys()][0] as string
+const messagesOf = (service: SimulatedService, id: string) => [
+  ...(service.conversations.get(id)?.messages.keys() ?? []),
+]
+
+describe('changes', () => {
+  test('have an author, and say whether a message is automatic', async () => {
+    const service = new SimulatedService({ conversations: 1, messages: 0 })
+    const storage = await filled(service)
+    const id = firstOf(service)
+    const users = [{ id: `usr_${id}` }, { id: 'usr_me' }, { id: 'usr_other' }, null]
+    for (const user of users) service.addMessage(id, { user, is_ai_message: user?.id === 'usr_other' })
+    const changes: Change[] = []
+    for await (const change of new Process(service, storage, { ...slow, passes: 1 }).feed) changes.push(change)
+    expect(changes).toMatchObject([
+      { resource: 'conversations', kind: 'updated', id, conversationId: id, value: { id } },
+      { resource: 'messages', kind: 'created', conversationId: id, author: 'customer', isAutomatic: false },
+      { author: 'you', isAutomatic: false },
+      { author: 'other', isAutomatic: true },
+      { author: 'unknown', isAutomatic: false },
+    ])
+    service.conversations.get(id)!.entry.user = null
+    service.addMessage(id)
+    const later: Change[] = []
+    for await (const change of new Process(service, storage, { ...slow, passes: 1 }).feed) later.push(change)
+    expect(later).toMatchObject([{ resource: 'conversations' }, { author: 'unknown' }])
+    expect(later[0]).not.toHaveProperty('author')
+  })
+
+  test('do not count in ignored fields, and nothing is written for what did not change', async () => {
+    const service = new SimulatedService({ conversations: 30, maxLimit: 10 })
+    const storage = await filled(service, { limit: 10 })
+    clock.now += 4000
+    const [lists, messages] = [service.counts.lists, service.counts.messages]
+    const run = new Process(service, storage, { interval: 4000, passes: 3, limit: 10 })
+    expect(await run.read()).toEqual([])
+    expect(run.writes).toEqual(Array(3).fill('changes:feed:progress'))
+    expect(service.counts).toMatchObject({ lists: lists + 9, messages: messages + 90 })
+    // Neither does the order of the fields count.
+    for (const found of service.conversations.values()) {
+      found.entry = Object.fromEntries(Object.entries(found.entry).reverse()) as typeof found.entry
+    }
+    service.conversations.get(firstOf(service))!.entry.user!.profile_picture_url = 'https://files.example/new'
+    expect(await new Process(service, storage, { passes: 1, limit: 10 }).read()).toEqual([])
+  })
+
+  test('cost a write of the entry, one of its messages, one for each acknowledgement, and one for the second reading', async () => {
+    const service = new SimulatedService({ conversations: 5 })
+    const storage = await filled(service)
+    const id = firstOf(service)
+    service.addMessage(id)
+    const run = new Process(service, storage, { ...slow, passes: 3 })
+    expect(await run.read()).toHaveLength(2)
+    const [row, messages, progress] = [`conversations:${id}`, `messages:${id}`, 'progress']
+    expect(run.writes.map((key) => key.replace('changes:feed:', ''))).toEqual([
+      ...[row, row, messages, messages, progress],
+      ...[row, progress, progress],
+    ])
+    const before = service.counts.messages
+    service.touch(id)
+    const touched = new Process(service, storage, { ...slow, watch: ['messages', 'conversations'], passes: 3 })
+    expect(await touched.read()).toHaveLength(1)
+    expect(touched.writes.filter((key) => !key.endsWith('progress'))).toHaveLength(3)
+    expect(service.counts.messages - before).toBe(2)
+  })
+
+  test('of a conversation with many messages come in parts, and the large entry is not written for each of them', async () => {
+    const service = new SimulatedService({ conversations: 1, messages: 250 })
+    const storage = memoryStorage()
+    const run = new Process(service, storage, { passes: 1, limit: 100 })
+    const changes = await run.read()
+    expect(changes).toHaveLength(251)
+    expect(new Set(changes).size).toBe(251)
+    expect(run.writes.filter((key) => key.includes(':messages:'))).toHaveLength(6)
+  })
+})
+
+describe('messages are read', () => {
+  test('a second time, at least two seconds later, for what the list entry does not show', async () => {
+    const service = new SimulatedService({ conversations: 3 })
+    const storage = await filled(service)
+    const id = firstOf(service)
+    service.addMessage(id, { body_html: 'Yes' })
+    const { entry } = service.conversations.get(id)!
+    entry.last_message = 'Yes'
+    const first = new Process(service, storage, { ...slow, passes: 1 })
+    expect(await first.read()).toHaveLength(2)
+    // The second message has the time and text of the first, so the entry stays the same.
+    service.traits = { ...service.traits, follows: false }
+    const second = service.addMessage(id, { body_html: 'Yes' })
+    const before = service.counts.messages
+    clock.now += 1000
+    expect(await new Process(service, storage, { ...slow, passes: 1 }).read()).toEqual([])
+    expect(service.counts.messages).toBe(before)
+    clock.now += 3000
+    expect(await new Process(service, storage, { ...slow, passes: 1 }).read()).toEqual([`messages created ${second}`])
+    clock.now += 4000
+    service.addMessage(id)
+    expect(await new Process(service, storage, { ...slow, passes: 2 }).read()).toEqual([])
+  })
+
+  test('once in `auditEvery` for each conversation, and the status counts what only that found', async () => {
+    const service = new SimulatedService({ conversations: 20, follows: false })
+    const storage = await filled(service)
+    const added = [...service.conversations.keys()].map((id) => service.addMessage(id))
+    const run = new Process(service, storage, { auditEvery: 100_000, interval: 1000, passes: 120 })
+    const before = service.counts.messages
+    const found = await run.read()
+    expect(found.sort()).toEqual(added.map((id) => `messages created ${id}`).sort())
+    expect(run.feed.status().foundByAudit).toBe(20)
+    // Each once for the audit, each once more because it was found changed, and those whose turn has come again.
+    expect(service.counts.messages - before).toBeGreaterThanOrEqual(40)
+    expect(service.counts.messages - before).toBeLessThanOrEqual(48)
+  })
+})
+
+describe('since now', () => {
+  const now = { since: 'now', passes: 1 } as const
+
+  test('reports nothing that was there before, and what comes during the first pass', async () => {
+    const service = new SimulatedService({ conversations: 12, messages: 3 })
+    clock.now += 5000
+    const storage = memoryStorage()
+    const ids = [...service.conversations.keys()]
+    let early = ''
+    let fresh = ''
+    service.onRequest = (path) => {
+      clock.now += 1000
+      // After the list was read, and before most conversations were.
+      if (path.endsWith('messages') && early === '') {
+        service.onRequest = undefined
+        early = service.addMessage(ids[0] as string)
+        fresh = service.addConversation(2)
+      }
+    }
+    const during = await new Process(service, storage, now).read()
+    const later = await new Process(service, storage, { ...now, passes: 2, interval: 4000 }).read()
+    const all = [...during, ...later]
+    expect(all).toContain(`messages created ${early}`)
+    expect(all).toContain(`conversations created ${fresh}`)
+    expect(all.filter((change) => change.startsWith('messages created'))).toHaveLength(3)
+    expect(all.filter((change) => change.startsWith('conversations created'))).toHaveLength(1)
+  })
+
+  test('reports a conversation that appears later, but not its messages from before', async () => {
+    const service = new SimulatedService({ conversations: 3 })
+    const id = firstOf(service)
+    service.hidden.add(id)
+    clock.now += 60_000
+    const storage = memoryStorage()
+    expect(await new Process(service, storage, now).read()).toEqual([])
+    service.hidden.clear()
+    clock.now += 60_000
+    const message = service.addMessage(id)
+    expect(await new Process(service, storage, now).read()).toEqual([
+      `conversations created ${id}`,
+      `messages created ${message}`,
+    ])
+  })
+
+  test('goes on from its first start after a restart', async () => {
+    const service = new SimulatedService({ conversations: 3 })
+    clock.now += 60_000
+    const storage = memoryStorage()
+    await new Process(service, storage, now).read()
+    clock.now += 60_000
+    const message = service.addMessage(firstOf(service))
+    clock.now += 60_000
+    expect(await new Process(service, storage, now).read()).toContain(`messages created ${message}`)
+  })
+})
+
+describe('deletions', () => {
+  test('of a conversation come after two complete passes and a 404', async () => {
+    const service = new SimulatedService({ conversations: 6 })
+    const storage = await filled(service)
+    const id = firstOf(service)
+    service.removeConversation(id)
+    const read = () => new Process(service, storage, { ...slow, passes: 1 }).read()
+    expect(await read()).toEqual([])
+    expect(await read()).toEqual([`conversations deleted ${id}`])
+    expect(await read()).toEqual([])
+    for await (const page of storage.list('')) expect(page.filter(([key]) => key.includes(id))).toEqual([])
+  })
+
+  test.each([
+    ['a 200 without messages', () => respond({ data: [], page_metadata: { after: null, before: null } })],
+    ['a 403', () => failure(403, 'forbidden')],
+    ['a 410', () => failure(410, 'gone')],
+    ['a 500', () => failure(500, 'unavailable')],
+  ])('do not follow from %s', async (_, answer) => {
+    const service = new SimulatedService({ conversations: 6 })
+    const storage = await filled(service)
+    const id = firstOf(service)
+    service.hidden.add(id)
+    service.answer = (path) => (path.includes(id) ? answer() : undefined)
+    expect(await new Process(service, storage, { interval: 4000, passes: 6 }).read()).toEqual([])
+    service.hidden.clear()
+    service.answer = undefined
+    expect(await new Process(service, storage, { interval: 4000, passes: 3 }).read()).toEqual([])
+  })
+
+  test('of a hidden conversation come when the audit finds a 404 and it is asked for once more', async () => {
+    const service = new SimulatedService({ conversations: 6 })
+    const storage = await filled(service)
+    const id = firstOf(service)
+    service.hidden.add(id)
+    expect(await new Process(service, storage, { ...slow, passes: 4 }).read()).toEqual([])
+    service.removeConversation(id)
+    expect(await new Process(service, storage, { ...slow, passes: 2 }).read()).toEqual([])
+    const audited = await new Process(service, storage, { interval: 4000, passes: 4 }).read()
+    expect(audited).toEqual([`conversations deleted ${id}`])
+  })
+
+  test.each([
+    ['was resumed after a 503', 503],
+    ['began again after a rejected cursor', 400],
+  ])('do not follow from a pass that %s', async (_, status) => {
+    const service = new SimulatedService({ conversations: 12 })
+    const storage = await filled(service)
+    service.removeConversation([...service.conversations.keys()][5] as string)
+    let pages = 0
+    service.answer = (path, query) => {
+      if (path !== '/conversations') return undefined
+      pages = query.has('after') ? pages + 1 : pages
+      // Each first time that a second page is asked for.
+      const isFirst = query.has('after') && pages % 3 === 1
+      return isFirst ? failure(status, 'invalid_request') : undefined
+    }
+    const run = new Process(service, storage, { ...slow, passes: 4 })
+    expect(await run.read()).toEqual([])
+    expect(run.feed.status().age).toBeGreaterThan(3000)
+    service.answer = undefined
+    expect(await new Process(service, storage, { ...slow, passes: 2 }).read()).toHaveLength(1)
+  })
+
+  test('are held back if many are missing at once, until somebody accepts them', async () => {
+    const service = new SimulatedService({ conversations: 30 })
+    const storage = await filled(service)
+    const gone = [...service.conversations.keys()].slice(0, 8)
+    for (const id of gone) service.removeConversation(id)
+    const before = service.counts.messages
+    const run = new Process(service, storage, { ...slow, passes: 4 })
+    expect(await run.read()).toEqual([])
+    expect(service.counts.messages).toBe(before)
+    expect(run.problems.map(({ error }) => String(error))).toEqual(
+      Array(4).fill(expect.stringContaining('8 conversations are missing at once')),
+    )
+    expect(run.feed.status().heldDeletions).toEqual({ conversations: 8 })
+    await run.feed.acceptDeletions()
+    // One more than was accepted.
+    const [more = ''] = service.conversations.keys()
+    service.hidden.add(more)
+    expect(await new Process(service, storage, { ...slow, passes: 1 }).read()).toEqual([])
+    service.hidden.clear()
+    await run.feed.acceptDeletions()
+    const accepted = await new Process(service, storage, { ...slow, passes: 1 }).read()
+    expect(accepted.sort()).toEqual(gone.map((id) => `conversations deleted ${id}`).sort())
+  })
+
+  test('of messages come only if they are asked for, after two readings', async () => {
+    const service = new SimulatedService({ conversations: 3, messages: 3 })
+    const storage = await filled(service)
+    const id = firstOf(service)
+    const [lost = ''] = messagesOf(service, id)
+    service.removeMessage(id, lost)
+    expect(await new Process(service, storage, { interval: 4000, passes: 4 }).read()).toEqual([])
+    const options = { ...slow, deletions: ['messages'] } as const
+    service.touch(id)
+    const read = (given: Partial<ChangeFeedOptions> = {}) =>
+      new Process(service, storage, { ...options, ...given, watch: ['messages'], passes: 1 }).read()
+    expect(await read()).toEqual([])
+    clock.now += 4000
+    expect(await read()).toEqual([`messages deleted ${lost}`])
+    // With its conversation, each message is deleted as well.
+    const left = messagesOf(service, id)
+    service.removeConversation(id)
+    await read()
+    expect((await read()).sort()).toEqual(left.map((each) => `messages deleted ${each}`).sort())
+  })
+})
+
+describe('a change that was not acknowledged', () => {
+  test('comes again with the same key after a `break` and an error of the loop', async () => {
+    const service = new SimulatedService({ conversations: 2 })
+    const storage = memoryStorage()
+    const keys: string[] = []
+    for (let round = 0; round < 6; round += 1) {
+      try {
+        for await (const { key } of new Process(service, storage, { passes: 1 }).feed) {
+          keys.push(key)
+          if (keys.length % 2 === 0) break
+          if (keys.length % 3 === 0) throw new RangeError('The handler failed.')
+        }
+      } catch (error) {
+        expect(error).toBeInstanceOf(RangeError)
+      }
+    }
+    expect(keys.slice(0, 3)).toEqual([keys[0], keys[1], keys[1]])
+  })
+
+  test('does not block the others once it is skipped', async () => {
+    const service = new SimulatedService({ conversations: 2, messages: 3 })
+    const storage = memoryStorage()
+    const [poison = ''] = messagesOf(service, firstOf(service))
+    const handled: string[] = []
+    const run = new Process(service, storage, { passes: 1 })
+    for await (const { id, key } of run.feed) {
+      if (id !== poison) handled.push(id)
+      else expect(await run.feed.skip(key)).toBe(true)
+    }
+    expect(handled).toHaveLength(7)
+    expect(run.feed.status()).toMatchObject({ skipped: 1 })
+    // From another process, of one that is not the first.
+    const changes: Change[] = []
+    service.addMessage(firstOf(service))
+    service.addMessage(firstOf(service))
+    for await (const change of new Process(service, storage, { passes: 1 }).feed) {
+      changes.push(change)
+      if (changes.length === 2) break
+    }
+    expect(await new Process(service, storage).feed.skip(changes[1]?.key as string)).toBe(true)
+    expect(await new Process(service, storage).feed.skip(changes[1]?.key as string)).toBe(false)
+    expect(await new Process(service, storage).feed.skip('nonsense')).toBe(false)
+    expect(await new Process(service, storage, { passes: 1 }).read()).toHaveLength(1)
+  })
+
+  test('is acknowledged after an abort only if the loop asked for the next', async () => {
+    const service = new SimulatedService({})
+    const storage = memoryStorage()
+    const controller = new AbortController()
+    const keys: string[] = []
+    const loop = async () => {
+      for await (const { key } of new Process(service, storage, { signal: controller.signal }).feed) {
+        keys.push(key)
+        if (keys.length === 3) controller.abort(new RangeError('Stop.'))
+      }
+    }
+    await expect(loop()).rejects.toThrow('Stop.')
+    for await (const { key } of new Process(service, storage, { passes: 1 }).feed) keys.push(key)
+    expect(keys).toHaveLength(11 * 3)
+    expect(new Set(keys).size).toBe(11 * 3)
+  })
+})
+
+describe('errors', () => {
+  test.each([
+    [403, 'forbidden'],
+    [404, 'not_found'],
+    [410, 'gone'],
+    [500, 'unavailable'],
+  ])('%i of a conversation is reported, and the conversation is skipped until the next pass', async (status, code) => {
+    const service = new SimulatedService({})
+    const storage = memoryStorage()
+    const broken = firstOf(service)
+    service.answer = (path) => (path.includes(broken) ? failure(status, code) : undefined)
+    const run = new Process(service, storage, { passes: 1 })
+    expect(await run.read()).toHaveLength(11 + 10 * 2)
+    expect(run.problems).toEqual([{ error: expect.objectContaining({ status }), conversationId: broken }])
+    expect(run.feed.status().completedAt).toBeDefined()
+    service.answer = undefined
+    expect(await new Process(service, storage, { ...slow, passes: 1 }).read()).toHaveLength(2)
+  })
+
+  test('of five conversations in a row end the pass, which is not complete', async () => {
+    const service = new SimulatedService({})
+    service.answer = (path) => (path.endsWith('messages') ? failure(500, 'unavailable') : undefined)
+    const run = new Process(service, memoryStorage(), { passes: 1 })
+    expect(await run.read()).toHaveLength(5)
+    expect(run.problems).toHaveLength(5)
+    expect(run.feed.status()).toMatchObject({ passes: 1, completedAt: undefined })
+  })
+
+  test('with the remedy `retry` are waited out', async () => {
+    const service = new SimulatedService({})
+    let left = 3
+    service.answer = (path) => (path === '/conversations' && left-- > 0 ? failure(429, 'slow_down') : undefined)
+    const run = new Process(service, memoryStorage(), { passes: 1 })
+    expect(await run.read()).toHaveLength(33)
+    expect(run.problems.map(({ retryIn }) => (retryIn as number) > 0)).toEqual([true, true, true])
+  })
+
+  test.each(['/conversations', '/messages'])('about `limit` of %s: it is left out once', async (list) => {
+    const service = new SimulatedService({})
+    const refused = (path: string, query: URLSearchParams) => path.endsWith(list) && query.has('limit')
+    service.answer = (path, query) => (refused(path, query) ? failure(422, 'invalid') : undefined)
+    const run = new Process(service, memoryStorage(), { passes: 1 })
+    expect(await run.read()).toHaveLength(33)
+    expect(run.problems).toHaveLength(1)
+    service.answer = (path) => (path.endsWith(list) ? failure(422, 'invalid') : undefined)
+    await expect(new Process(service, memoryStorage(), { passes: 1 }).read()).rejects.toMatchObject({ status: 422 })
+  })
+
+  test('of the token end the feed', async () => {
+    const service = new SimulatedService({})
+    for (const [status, code, kind] of [
+      [401, 'invalid_token', AuthenticationError],
+      [403, 'insufficient_scope', InsufficientScopeError],
+    ] as const) {
+      service.answer = (path) => (path.endsWith('messages') ? failure(status, code) : undefined)
+      await expect(new Process(service, memoryStorage(), { passes: 1 }).read()).rejects.toBeInstanceOf(kind)
+    }
+  })
+
+  test.each([
+    ['without an id', [{ status: 'open' }], 'an entry without a valid `id`'],
+    ['with an id twice', [{ id: 'cnv_1' }, { id: 'cnv_1' }], 'an id twice on a page'],
+  ])('of a list %s end the feed', async (_, data, message) => {
+    const service = new SimulatedService({})
+    const page = { data, page_metadata: { after: null, before: null } }
+    service.answer = (path) => (path === '/conversations' ? respond(page) : undefined)
+    const loop = new Process(service, memoryStorage(), { passes: 1 }).read()
+    await expect(loop).rejects.toMatchObject({ remedy: 'fix', message: expect.stringContaining(message) })
+  })
+
+  test('a cursor that comes twice begins the list again', async () => {
+    const service = new SimulatedService({})
+    let times = 0
+    service.answer = (path, query) => {
+      if (path !== '/conversations' || !query.has('after') || times > 0) return undefined
+      times += 1
+      return respond({ data: [], page_metadata: { after: query.get('after'), before: null } })
+    }
+    const run = new Process(service, memoryStorage(), { passes: 1 })
+    expect(await run.read()).toHaveLength(33)
+    expect(run.problems).toHaveLength(1)
+    expect(run.feed.status().completedAt).toBeUndefined()
+  })
+})
+
+describe('a token', () => {
+  test('of another organization reads nothing', async () => {
+    const service = new SimulatedService({})
+    const storage = await filled(service)
+    service.me = { organization: { id: 'org_2' } }
+    const before = service.counts.lists
+    await expect(new Process(service, storage, { passes: 1 }).read()).rejects.toThrow('reads another organization')
+    expect(service.counts.lists).toBe(before)
+    service.me = {}
+    await expect(new Process(service, storage, { passes: 1 }).read()).rejects.toThrow('does not tell the organization')
+  })
+
+  test('that a provider changes is asked about before it reads', async () => {
+    const service = new SimulatedService({})
+    let token = 'swot_one'
+    let organization = 'org_1'
+    const reads: string[] = []
+    service.answer = (path, _, authorization) => {
+      if (path === '/me')
+        return respond({ organization: { id: authorization.endsWith('one') ? 'org_1' : organization } })
+      reads.push(authorization)
+      return undefined
+    }
+    const read = async () => {
+      const changes: string[] = []
+      const run = new Process(service, memoryStorage(), { passes: 1, accessToken: () => token })
+      for await (const { id } of run.feed) {
+        changes.push(id)
+        token = 'swot_two'
+      }
+      return changes
+    }
+    expect(await read()).toHaveLength(33)
+    expect(new Set(reads).size).toBe(2)
+    token = 'swot_one'
+    organization = 'org_2'
+    reads.length = 0
+    await expect(read()).rejects.toThrow('reads another organization')
+    expect(new Set(reads).size).toBe(1)
+  })
+})
+
+describe('what is stored', () => {
+  const texts = async (storage: KeyValueStorage) => {
+    const all: string[] = []
+    for await (const page of storage.list('')) for (const [key, text] of page) all.push(`${key} ${text}`)
+    return all.join('\n')
+  }
+  const open = async (service: SimulatedService, storage: KeyValueStorage, secret?: string | string[]) => {
+    for await (const _ of new Process(service, storage, { passes: 1, secret }).feed) break
+  }
+  const [old, young] = ['o'.repeat(32), 'y'.repeat(32)]
+
+  test('is encrypted with `secret`, which can be rotated', async () => {
+    const service = new SimulatedService({ conversations: 2 })
+    const storage = memoryStorage()
+    await open(service, storage, old)
+    expect(await texts(storage)).not.toMatch(/plain:|usr_cnv|<p>/)
+    await expect(open(service, storage, young)).rejects.toThrow('is encrypted with an unknown secret')
+    await expect(open(service, storage)).rejects.toThrow('is encrypted with an unknown secret')
+    expect(await new Process(service, storage, { passes: 1, secret: [young, old] }).read()).toHaveLength(6)
+    await open(service, await filled(service), undefined)
+    await expect(open(service, await filled(service), old)).rejects.toThrow('is not encrypted')
+  })
+
+  test('is refused by the name of its entry and field if it is damaged', async () => {
+    const service = new SimulatedService({ conversations: 2 })
+    const storage = await filled(service)
+    const key = `changes:feed:conversations:${firstOf(service)}`
+    const text = (await storage.get(key)) as string
+    const encode = (value: object) => `plain:${Buffer.from(JSON.stringify(value)).toString('base64url')}`
+    const entry = JSON.parse(Buffer.from(text.slice('plain:'.length), 'base64url').toString())
+    for (const [content, problem] of [
+      [{ ...entry.content, format: 2 }, 'was written by another version'],
+      [{ ...entry.content, absence: 'maybe' }, 'is damaged in its field "absence"'],
+      [{ ...entry.content, revision: 3 }, 'is damaged in its field "revision"'],
+      [[], 'is damaged'],
+    ] as const) {
+      const now = (await storage.get(key)) as string
+      await storage.compareAndSet(key, now, encode({ ...entry, content }))
+      const error = await open(service, storage).catch((thrown: unknown) => thrown)
+      expect(error).toBeInstanceOf(ChangeFeedError)
+      expect(error).toMatchObject({ remedy: 'fix', message: expect.stringContaining(problem) })
+    }
+  })
+
+  test('does not get into an error through the message of a driver', async () => {
+    const service = new SimulatedService({ conversations: 1 })
+    service.addMessage(firstOf(service), { body_html: 'My secret sorrow' })
+    const storage = memoryStorage()
+    const loop = new Process(
+      service,
+      { ...storage, compareAndSet: (key, _, value) => Promise.reject(Object.assign(new Error(`No: ${key} ${value}`))) },
+      { passes: 1, signal: AbortSignal.abort(new Error('Over')) },
+    )
+    await expect(loop.read()).rejects.toThrow('Over')
+    const failing: KeyValueStorage = {
+      ...storage,
+      compareAndSet(key, expected, value) {
+        if (key.includes('messages')) throw new Error(`No: ${key} ${value}`)
+        return storage.compareAndSet(key, expected, value)
+      },
+    }
+    const controller = new AbortController()
+    const messages: string[] = []
+    const onProblem = ({ error }: { readonly error: unknown }) => {
+      messages.push(String(error), JSON.stringify(error))
+      controller.abort(new Error('Over'))
+    }
+    await expect(new Process(service, failing, { onProblem, signal: controller.signal }).read()).rejects.toThrow('Over')
+    expect(messages.join()).toContain('The storage of the change feed failed')
+    expect(messages.join()).not.toMatch(/sorrow|plain:\w/)
+    expect(messages.join()).not.toContain(Buffer.from('secret sorrow').toString('base64url'))
+  })
+})
+
+describe('an upgrade', () => {
+  test('to another `ignore` takes over differences once, and says so', async () => {
+    const service = new SimulatedService({ conversations: 4 })
+    const storage = await filled(service)
+    const ignore = ['presigned_url', 'profile_picture_url', 'unread_count']
+    const run = new Process(service, storage, { ...slow, ignore, passes: 3 })
+    expect(await run.read()).toEqual([])
+    expect(run.problems.map(({ error }) => String(error)).join()).toContain('another `ignore`')
+    service.touch(firstOf(service))
+    service.editMessage(firstOf(service), messagesOf(service, firstOf(service))[0] as string)
+    expect(await new Process(service, storage, { interval: 4000, ignore, passes: 2 }).read()).toHaveLength(1)
+  })
+
+  test('of the service to a new field reports only what has changed besides', async () => {
+    const service = new SimulatedService({ conversations: 4 })
+    const storage = await filled(service)
+    const id = firstOf(service)
+    const edited = messagesOf(service, id)[0] as string
+    for (const { entry, messages } of service.conversations.values()) {
+      for (const item of [entry, ...messages.values()]) Object.assign(item, { priority: null })
+    }
+    service.conversations.get(id)!.entry.status = 'closed'
+    service.conversations.get(id)!.messages.get(edited)!.body_html = 'other'
+    const run = new Process(service, storage, { interval: 4000, passes: 3 })
+    expect(await run.read()).toEqual([`conversations updated ${id}`, `messages updated ${edited}`])
+    const told = new Set(run.problems.map(({ error }) => /new fields \([^)]*\)/.exec(String(error))?.[0]))
+    expect(told).toEqual(new Set(['new fields (conversations: priority)', 'new fields (messages: priority)']))
+    expect(await new Process(service, storage, { interval: 4000, passes: 2 }).read()).toEqual([])
+  })
+
+  test('that watches messages later begins by `since`', async () => {
+    const service = new SimulatedService({ conversations: 4 })
+    const beginning = await filled(service, { watch: ['conversations'] })
+    expect(await new Process(service, beginning, { ...slow, passes: 1 }).read()).toHaveLength(8)
+    const now = await filled(service, { watch: ['conversations'] })
+    clock.now += 5000
+    expect(await new Process(service, now, { ...slow, since: 'now', passes: 1 }).read()).toEqual([])
+    const conversations = await filled(service, { watch: ['messages'] })
+    expect(await new Process(service, conversations, { ...slow, passes: 1 }).read()).toHaveLength(4)
+  })
+})
+
+test('every request is marked as background for the rate limiter', async () => {
+  const service = new SimulatedService({ conversations: 2 })
+  const seen = new Set<boolean>()
+  const workspace = new SupportWorkspace({
+    ...{ baseUrl: 'https://service.example', accessToken: 'swot_feed', fetch: service.fetch },
+    rateLimiter: { acquire: (_, __, { background }) => void seen.add(background) },
+  })
+  for await (const _ of new ChangeFeed({ workspace, storage: memoryStorage(), passes: 1 }));
+  expect([...seen]).toEqual([true])
+})
+
+test('contacts are watched as a list of their own', async () => {
+  const service = new SimulatedService({ conversations: 0 })
+  const contacts = Array.from({ length: 9 }, (_, index) => ({ id: `ctc_${index}`, blocked: false }))
+  service.answer = (path) =>
+    path === '/contacts' ? respond({ data: contacts, page_metadata: { after: null, before: null } }) : undefined
+  const storage = memoryStorage()
+  const read = async (options: Partial<ChangeFeedOptions> = {}) => {
+    const run = new Process(service, storage, { ...slow, watch: ['contacts'], passes: 3, ...options })
+    return run.read()
+  }
+  expect(await read()).toHaveLength(9)
+  Object.assign(contacts[2] as object, { blocked: true })
+  expect(await read()).toEqual(['contacts updated ctc_2'])
+  contacts.pop()
+  expect(await read()).toEqual([])
+  expect(await read({ deletions: ['contacts'] })).toEqual(['contacts deleted ctc_8'])
+  expect(service.counts).toMatchObject({ lists: 0, messages: 0 })
+})
