@@ -237,12 +237,13 @@ async function exportAll(reader: Reader): Promise<void> {
   expect(await run()).toMatchObject({ code: 1, stderr: expect.stringContaining('has no checkpoint') })
   expect(await read()).toHaveLength(120)
 
-  // After a rejected cursor it reads the list again, and writes what is missing. Some programs split lines at U+2028.
+  // After a rejected cursor it ends. The next run reads the list again, and writes what is missing. Some programs split lines at U+2028.
   await removeFiles()
   sandbox.receiveMessage(id, '<p>One\u2028two\nthree</p>')
   expect((await run({ env: killedAfter('GET', 80) })).code).toBeNull()
   sandbox.clearRequests()
   sandbox.failNext({ status: 410 })
+  expect(await run()).toMatchObject({ code: 70, stderr: expect.stringContaining('CursorRejectedError') })
   const restarted = await run()
   expect(restarted.code, restarted.stderr).toBe(0)
   expect((await read()).map(({ id }) => id).sort()).toEqual(ids().sort())
