@@ -1,5 +1,5 @@
 import { operations } from '../client/index.ts'
-import { findSimilar } from '../shared/check-options.ts'
+import { findSimilar } from '../shared/similar.ts'
 import { usage } from './errors.ts'
 
 export type BuiltIn = (typeof operations)[number]
@@ -8,7 +8,10 @@ export type BuiltIn = (typeof operations)[number]
 export function findOperation(id: string): BuiltIn {
   const operation = operations.find((each) => each.id === id)
   if (operation !== undefined) return operation
-  const similar = findSimilar(id, Object.fromEntries(operations.map((each) => [each.id, true])))
+  const similar = findSimilar(
+    id,
+    operations.map((each) => each.id),
+  )
   const hint = similar === undefined ? `Use one of these:\n${operationList()}` : `Did you mean ${similar}?`
   throw usage(`There is no operation "${id}".`, hint)
 }
