@@ -22,7 +22,7 @@ export function findKind(kind: string, verb: 'list' | 'get', isAllowed = (_: Bui
   const operation = kinds.find(({ id }) => id === `${kind}.${verb}`)
   if (operation !== undefined) return operation
   const names = kinds.map(({ id }) => id.slice(0, -verb.length - 1))
-  const similar = findSimilar(kind, Object.fromEntries(names.map((name) => [name, true])))
+  const similar = findSimilar(kind, names)
   const hint = similar === undefined ? `Use one of: ${names.join(', ')}.` : `Did you mean ${similar}?`
   throw usage(`"${kind}" is no kind of item that this command has.`, hint)
 }
