@@ -90,10 +90,9 @@ export async function schedule({ database, queue, interval }: Omit<SchedulerPart
  */
 export async function reconcile({ database, store }: StoreParts, doubtful = new Set<string>()): Promise<number> {
   const rows = await database.selectFrom('organizations').select(['key', 'login', 'ended']).execute()
-  const { connections, unreadable } = await store.list()
   const found = new Map<string, Parameters<typeof mirror>[2]>(rows.map(({ key }) => [key, undefined]))
-  for (const { key } of unreadable) if (key !== undefined) found.set(key, 'unreadable')
-  for (const connection of connections) found.set(connection.key, connection)
+  const noteUnreadable = ({ key }: ConnectionStoreError) => void (key && found.set(key, 'unreadable'))
+  for await (const connection of store.list({}, { onUnreadable: noteUnreadable })) found.set(connection.key, connection)
   const known = new Map(rows.map((row) => [row.key, row]))
   const different = [...found].filter(([key, state]) => {
     const row = known.get(key)

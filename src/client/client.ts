@@ -105,7 +105,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   static fromEnvironment<const A extends Actor = Actor>(
     options?: Omit<ClientOptions<A>, 'baseUrl' | 'accessToken'>,
   ): SupportWorkspace<A> {
-    return new SupportWorkspace<Actor>({ ...options, ...readEnvironment() } as ClientOptions) as SupportWorkspace<A>
+    return new this<Actor>({ ...options, ...readEnvironment() } as ClientOptions) as SupportWorkspace<A>
   }
 
   /**

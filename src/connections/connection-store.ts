@@ -8,13 +8,14 @@ import { safeCause } from '../errors/redact.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import type { AccessToken } from '../shared/access-token.ts'
 import type { Actor } from '../shared/actor.ts'
+import { bindMethods } from '../shared/bind-methods.ts'
 import { randomId } from '../shared/bytes.ts'
 import { checkAccessToken } from '../shared/credentials.ts'
 import { notify } from '../shared/notify.ts'
 import type { Change } from '../storage/interface.ts'
 import { type Connection, type ConnectionMetadata, checkMetadata } from './connection.ts'
 import { checkConnectionKey, keyMatcher } from './connection-key.ts'
-import { ConnectionListing } from './connection-list.ts'
+import { type ConnectionList, connectionList } from './connection-list.ts'
 import { ConnectionNotSavedError, ConnectionStoreError } from './connection-store-error.ts'
 import { type IdentifiedConnection, TokenIdentifier } from './identity.ts'
 import {
@@ -76,6 +77,7 @@ export class ConnectionStore {
   constructor(options: ConnectionStoreOptions) {
     this.#settings = readStoreSettings(options)
     this.#identifier = new TokenIdentifier(this.#settings)
+    bindMethods(this)
   }
 
   /**
@@ -118,22 +120,23 @@ export class ConnectionStore {
   }
 
   /**
-   * Lists the connections of this service. `await` it for all of them, or iterate it with `for await` if there are
-   * many. It reads the whole storage, page by page, so use it for a page or at startup and not for each request.
+   * Lists the connections of this service, with only a few in memory. It reads the whole storage, page by page, so use
+   * it for a page or at startup and not for each request. `toArray()` returns all of them, the oldest first.
    *
-   * An iteration yields a connection twice if the storage lists its key twice, as Redis `SCAN` can while its table is
-   * resized. To limit its memory, the iteration does not remember keys. `await` returns each connection once.
+   * An iteration is in no particular order. It yields or reports a connection twice if the storage lists its key twice,
+   * as Redis `SCAN` can while its table is resized. To limit its memory, the iteration does not remember keys.
    *
-   * @throws ConnectionStoreError `storage_failed`. For entries that cannot be read see `unreadable`.
+   * @throws ConnectionStoreError `storage_failed`, when it is iterated. For entries that cannot be read see
+   * `onUnreadable`.
    * @throws InvalidArgumentError when the filter or an option is invalid
    *
    * @example
-   * const { connections, unreadable } = await store.list()
    * for await (const connection of store.list({ actor: 'app' })) console.log(connection.organization.name)
+   * const oldestFirst = await store.list().toArray()
    */
-  list(filter: ConnectionFilter = {}, options: ListConnectionsOptions = {}): ConnectionListing {
+  list(filter: ConnectionFilter = {}, options: ListConnectionsOptions = {}): ConnectionList {
     const copied = readFilter(filter)
-    return new ConnectionListing(() => this.#list(copied), readListOptions(options))
+    return connectionList(() => this.#list(copied), readListOptions(options))
   }
 
   /**

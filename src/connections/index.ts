@@ -1,7 +1,7 @@
 // The store of connections, whose public names are part of `support-workspace-sdk/oauth`.
 
 export type { AppConnection, Connection, ConnectionMetadata, ConnectionParty, SelfConnection } from './connection.ts'
-export type { ConnectionList, ConnectionListing } from './connection-list.ts'
+export type { ConnectionList } from './connection-list.ts'
 export { ConnectionStore } from './connection-store.ts'
 export {
   ConnectionNotSavedError,

@@ -66,7 +66,7 @@ export interface ConnectionFilter {
 export interface ListConnectionsOptions {
   /**
    * Called for each connection whose entry cannot be read (`secret_unknown`, `entry_damaged`), with an error that has
-   * its `key`. An iteration skips such connections.
+   * its `key`. The list is without such connections.
    */
   readonly onUnreadable?: ((error: ConnectionStoreError) => void) | undefined
 }

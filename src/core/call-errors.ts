@@ -77,13 +77,13 @@ export function actorSelfRequired(record: CallRecord): RequestError {
 /** Creates the error when `fetch` rejects or the body is cut off. */
 export function networkError(record: CallRecord, cause: unknown, fault: FetchFault): RequestError {
   const { outcome, remedy, what } = fault
-  const reason = fault.reason ?? innermost(safeCause(cause, record.secrets)).message.replace(/\.$/, '')
+  const reason = innermost(safeCause(cause, record.secrets)).message.replace(/\.$/, '')
   const isUnsent = record.outcomeAfter(outcome) === 'not-sent'
   const hint = fault.hint ?? `Check the network${isUnsent ? ', any proxy and `baseUrl`' : ''}, then try again.`
   return createError(NetworkError, record, {
     message: `${record.call.operation.id} ${what}${reason && `: ${reason}`}.`,
     hint: isUnsent ? `Nothing was sent. ${hint}` : hint,
-    isConfiguration: fault.isConfiguration ?? false,
+    isConfiguration: fault.hint !== undefined,
     outcome,
     remedy,
     cause,

@@ -1,5 +1,6 @@
 import { isObject, parseObject } from '../shared/json.ts'
 import type { PageCursors, Reply } from './call.ts'
+import { fieldProblems, isAboutField } from './error-details.ts'
 import type { Envelope } from './operation.ts'
 import { UnusableResponse } from './response.ts'
 
@@ -72,6 +73,8 @@ export function jsonTypeOf(value: unknown): string {
 export interface ErrorBody {
   readonly code: string | undefined
   readonly description: string | undefined
+  /** The rejected fields and the reasons, if the body lists them. */
+  readonly problems: string | undefined
   /** Whether the body is HTML, which comes from a gateway instead of the service. */
   readonly isHtml: boolean
 }
@@ -82,14 +85,19 @@ export interface ErrorBody {
  * }`, problem+json (RFC 9457), HTML and plain text.
  *
  * @param challenge the `WWW-Authenticate` header, which can name the error as well (RFC 6750, section 3)
+ * @param sent the JSON values of the request, which `problems` does not repeat
  */
-export function readErrorBody(text: string, challenge: string | null = null): ErrorBody {
+export function readErrorBody(text: string, challenge: string | null = null, sent: readonly unknown[] = []): ErrorBody {
   const challenged = challenge?.match(/\berror\s*=\s*"?([^",\s]+)/i)?.[1]
   const body = parseObject(text)
-  if (body === undefined) return { code: challenged, description: undefined, isHtml: text.trimStart().startsWith('<') }
-  const inner = [body.error, Array.isArray(body.errors) ? body.errors[0] : undefined].find(isObject) ?? body
+  if (body === undefined) {
+    return { code: challenged, description: undefined, problems: undefined, isHtml: text.trimStart().startsWith('<') }
+  }
+  const first: unknown = Array.isArray(body.errors) ? body.errors[0] : undefined
+  const inner = [body.error, isObject(first) && !isAboutField(first) ? first : undefined].find(isObject) ?? body
   return {
     isHtml: false,
+    problems: fieldProblems(body, sent),
     // The challenge decides about the token, because a gateway might have replaced the body.
     code:
       challenged === 'invalid_token'

@@ -7,7 +7,7 @@ import type { CallRecord } from './call-record.ts'
 import { readErrorBody, type Unwrapped, unwrap } from './envelope.ts'
 import { classifyFetchError, isPlatformFetch } from './fetch-error.ts'
 import { refusedError } from './refused-error.ts'
-import { OpenResponse, ResponseHead, UnusableResponse } from './response.ts'
+import { MissingFetch, OpenResponse, ResponseHead, UnusableResponse } from './response.ts'
 import { validateResponse } from './validation.ts'
 
 /** Longer error bodies are ignored, in bytes. */
@@ -62,6 +62,7 @@ async function receive(record: CallRecord, url: string, headers: RequestHeaders,
   signal.throwIfAborted()
   // A local variable, because a platform's fetch throws when called as a method of another object.
   const fetch = (settings.fetch ?? globalThis.fetch) as (url: string, init: FetchInit) => Promise<unknown>
+  if (typeof fetch !== 'function') throw new MissingFetch()
   const received = await fetch(url, {
     method: call.operation.method,
     headers,

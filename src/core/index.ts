@@ -21,7 +21,7 @@ export type {
 } from './operation.ts'
 export type { AccessTokenSource, CallOptions, ClientOptions } from './options.ts'
 export { Paginated } from './pagination.ts'
-export { BadFetch, isRedirect, OpenResponse, UnusableResponse } from './response.ts'
+export { BadFetch, isRedirect, MissingFetch, OpenResponse, UnusableResponse } from './response.ts'
 export { type Core, createCore } from './send.ts'
 export {
   type ChangeableOptions,

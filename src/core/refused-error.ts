@@ -19,6 +19,7 @@ import { redact } from '../errors/redact.ts'
 import { actorHint, createError, seconds, toSeconds } from './call-errors.ts'
 import type { CallRecord } from './call-record.ts'
 import { readErrorBody } from './envelope.ts'
+import { errorDetails } from './error-details.ts'
 import type { Operation } from './operation.ts'
 import type { ResponseHead } from './response.ts'
 import { retryAfterOf } from './retry.ts'
@@ -32,7 +33,8 @@ export function refusedError(record: CallRecord, head: ResponseHead, text: strin
   const { call, secrets, settings } = record
   const { operation } = call
   const { status } = head
-  const { isHtml, ...body } = readErrorBody(text, head.get('www-authenticate'))
+  const sent = [call.parameters, call.query, call.body === undefined ? undefined : JSON.parse(call.body)]
+  const { isHtml, problems, ...body } = readErrorBody(text, head.get('www-authenticate'), sent)
   const code = body.code && redact(body.code, secrets)
   const description = body.description && redact(body.description, secrets)
   const retryAfter = retryAfterOf(head)
@@ -40,7 +42,9 @@ export function refusedError(record: CallRecord, head: ResponseHead, text: strin
   // The prefix is documented (docs/service.md#tokens).
   const isForeign = status === 401 && !secrets.some((secret) => secret.startsWith('swot_'))
   const aboutToken = isForeign ? 'Tokens of the service begin with `swot_`, and this one does not. ' : ''
-  const because = description === undefined ? '' : `: ${description.replace(/[.\s]+$/, '')}`
+  const listed = status === 400 || status === 422 ? problems && redact(problems, secrets) : undefined
+  const reasons = [description?.replace(/[.\s]+$/, ''), listed].filter((reason) => reason !== undefined)
+  const because = reasons.length === 0 ? '' : `: ${reasons.join(' (')}${reasons.length === 2 ? ')' : ''}`
   return createError<InsufficientScopeDetails>(ErrorClass as typeof InsufficientScopeError, record, {
     message: `${operation.id} failed with ${status}${code === undefined ? '' : ` ${code}`}${because}.`,
     hint: isHtml ? `The response is HTML, so a proxy or another server sent it. ${step}` : `${aboutToken}${step}`,
@@ -51,6 +55,7 @@ export function refusedError(record: CallRecord, head: ResponseHead, text: strin
     status,
     code,
     description,
+    details: errorDetails(text, secrets),
     retryAfter: toSeconds(retryAfter),
     required: operation.scope === undefined ? [] : [operation.scope],
     granted: settings.scopes,

@@ -19,6 +19,13 @@ export class UnusableResponse extends Error {
 /** Thrown when the `fetch` option breaks its contract. A retry would not help. */
 export class BadFetch extends Error {}
 
+/** Thrown instead of a request if there is neither a `fetch` option nor a global `fetch`. */
+export class MissingFetch extends Error {
+  constructor() {
+    super('this runtime has no `fetch`')
+  }
+}
+
 /** Whether a value has the members of a response that the client uses. */
 function isResponse(value: unknown): value is FetchResponse {
   const { headers, status, text, body } = Object(value) as Partial<FetchResponse & BodyHolder>

@@ -12,6 +12,8 @@ export interface ApiErrorDetails extends RequestErrorDetails {
   readonly retryAfter?: number | undefined
   /** Status and headers of the response. Absent if no request was sent. */
   readonly response?: ResponseInfo | undefined
+  /** The JSON body, shortened. */
+  readonly details?: unknown
 }
 
 /**
@@ -38,6 +40,11 @@ export class ApiError extends RequestError {
   readonly retryAfter: number | undefined
   /** Status and headers of the response. Not included in JSON. */
   declare readonly response: ResponseInfo | undefined
+  /**
+   * The JSON body of the response without secrets, shortened to 2 kB, 4 levels and strings of 200 characters. It can
+   * quote customers, so it is not included in JSON, hooks or spans. Undefined if the body is not JSON.
+   */
+  declare readonly details: unknown
 
   constructor(message: string, details: ApiErrorDetails) {
     super(message, details)
@@ -47,6 +54,7 @@ export class ApiError extends RequestError {
     this.requestId = details.response?.requestId
     this.retryAfter = details.retryAfter
     Object.defineProperty(this, 'response', { value: details.response })
+    Object.defineProperty(this, 'details', { value: details.details })
   }
 }
 

@@ -1,5 +1,12 @@
 import { InvalidArgumentError } from '../errors/index.ts'
-import { checkCharacters, checkFlag, checkMilliseconds, checkText } from '../shared/check-options.ts'
+import {
+  type Check,
+  type Checked,
+  checkCharacters,
+  checkFlag,
+  checkMilliseconds,
+  checkText,
+} from '../shared/check-options.ts'
 import { isLoopback, parseBaseUrl } from '../shared/credentials.ts'
 
 /** The options of an app, with or without a client secret. */
@@ -30,14 +37,15 @@ export interface CommonAppOptions {
   readonly allowInsecureHttp?: boolean | undefined
 }
 
-export const commonOptionNames = {
-  baseUrl: true,
-  clientId: true,
-  redirectUri: true,
-  issuer: true,
-  transactionLifetime: true,
-  allowInsecureHttp: true,
-} as const satisfies Record<keyof CommonAppOptions, true>
+export const commonChecks = {
+  // The URLs are checked together with `allowInsecureHttp`.
+  baseUrl: (_, baseUrl) => baseUrl,
+  clientId: checkText,
+  redirectUri: (_, redirectUri) => redirectUri,
+  issuer: checkText,
+  transactionLifetime: checkMilliseconds,
+  allowInsecureHttp: checkFlag,
+} satisfies Record<keyof CommonAppOptions, Check<unknown>>
 
 /** The validated options of an app. */
 export interface AppSettings extends Pick<CommonAppOptions, 'baseUrl' | 'clientId' | 'redirectUri'> {
@@ -47,16 +55,15 @@ export interface AppSettings extends Pick<CommonAppOptions, 'baseUrl' | 'clientI
   readonly secrets: readonly string[]
 }
 
-export function readAppSettings(options: CommonAppOptions): AppSettings {
-  const { issuer, transactionLifetime = 600_000 } = options
-  const allowInsecureHttp = checkFlag('allowInsecureHttp', options.allowInsecureHttp)
-  const baseUrl = parseBaseUrl(options.baseUrl, allowInsecureHttp).href.replace(/\/$/, '')
+export function readAppSettings(given: Checked<typeof commonChecks>): AppSettings {
+  const { allowInsecureHttp = false, transactionLifetime = 600_000 } = given
+  const baseUrl = parseBaseUrl(given.baseUrl, allowInsecureHttp).href.replace(/\/$/, '')
   return {
     baseUrl,
-    clientId: checkText('clientId', options.clientId),
-    redirectUri: checkRedirectUri(options.redirectUri, allowInsecureHttp),
-    issuer: issuer === undefined ? baseUrl : checkText('issuer', issuer),
-    transactionLifetime: checkMilliseconds('transactionLifetime', transactionLifetime),
+    clientId: given.clientId ?? checkText('clientId', undefined),
+    redirectUri: checkRedirectUri(given.redirectUri, allowInsecureHttp),
+    issuer: given.issuer ?? baseUrl,
+    transactionLifetime,
     secrets: [],
   }
 }

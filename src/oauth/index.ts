@@ -10,7 +10,6 @@ export {
   type Connection,
   type ConnectionFilter,
   type ConnectionList,
-  type ConnectionListing,
   type ConnectionMetadata,
   ConnectionNotSavedError,
   type ConnectionParty,

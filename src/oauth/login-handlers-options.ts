@@ -1,9 +1,10 @@
 import { InvalidArgumentError } from '../errors/index.ts'
 import type { AccessToken } from '../shared/access-token.ts'
-import { checkFunction, checkOptionalFunction, checkOptions } from '../shared/check-options.ts'
+import { type Check, checkFunction, readOptions } from '../shared/check-options.ts'
+import { toJson } from '../shared/json.ts'
 import type { SealSecret } from '../shared/seal.ts'
 import type { WebRequest, WebResponse } from '../shared/web-types.ts'
-import { checkLoginRequest, type LoginRequest, loginRequestNames } from './start-login.ts'
+import { type LoginRequest, loginRequestChecks } from './start-login.ts'
 
 /** Your `Response`, or undefined for the default response of the handler. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing is allowed here
@@ -63,15 +64,6 @@ export interface LoginHandlersOptions<Data = unknown> extends LoginRequest {
   readonly cookieName?: string | undefined
 }
 
-const optionNames = {
-  ...loginRequestNames,
-  secret: true,
-  onConnected: true,
-  onError: true,
-  returnTo: true,
-  cookieName: true,
-} satisfies Record<keyof LoginHandlersOptions, true>
-
 /** The options of one login. Each overrides the option of the handlers. */
 export interface LoginStartOptions<Data = unknown> {
   /** The scopes to request. */
@@ -89,25 +81,34 @@ export interface LoginStartOptions<Data = unknown> {
   readonly returnTo?: string | undefined
 }
 
-const startOptionNames = { ...loginRequestNames, data: true, returnTo: true } satisfies Record<
-  keyof LoginStartOptions,
-  true
->
+const optionChecks = {
+  ...loginRequestChecks,
+  // Checked when its keys are derived.
+  secret: (_, secret) => secret as SealSecret,
+  onConnected: checkFunction<LoginHandlersOptions['onConnected']>,
+  onError: checkFunction<NonNullable<LoginHandlersOptions['onError']>>,
+  returnTo: checkReturnTo,
+  // Checked with the cookie.
+  cookieName: (_, name) => name as string,
+} satisfies Record<keyof LoginHandlersOptions, Check<unknown>>
+
+const startChecks = {
+  ...loginRequestChecks,
+  data: (_, data) => copyAppData(data),
+  returnTo: checkReturnTo,
+} satisfies Record<keyof LoginStartOptions, Check<unknown>>
 
 /** Copies and checks the options of the handlers, and fills in the defaults. */
-export function readHandlersOptions<Data>(options: LoginHandlersOptions<Data>) {
-  checkOptions('options', options, optionNames, 'the login handlers')
-  const { secret, onConnected, onError, returnTo = '/', cookieName = 'support_login', ...request } = options
-  checkFunction('onConnected', onConnected)
-  checkOptionalFunction('onError', onError)
-  const defaultReturnTo = checkReturnTo(returnTo)
-  const { scope, actor, parameters } = checkLoginRequest(request)
-  const defaults: LoginRequest = { scope, actor, parameters: Object.fromEntries(parameters) }
-  return { defaults, secret, onConnected, onError, defaultReturnTo, cookieName }
+export function readHandlersOptions(options: LoginHandlersOptions<never>) {
+  const given = readOptions(options, optionChecks, 'the login handlers')
+  const { scope, actor, parameters, secret, onConnected, onError, returnTo = '/', cookieName = 'support_login' } = given
+  const defaults = { scope: scope ?? loginRequestChecks.scope('scope', scope), actor, parameters }
+  const onToken = onConnected ?? optionChecks.onConnected('onConnected', onConnected)
+  return { defaults, secret, onConnected: onToken, onError, defaultReturnTo: returnTo, cookieName }
 }
 
 /** @throws InvalidArgumentError unless it is a path on the site */
-export function checkReturnTo(returnTo: unknown): string {
+function checkReturnTo(_: string, returnTo: unknown): string {
   const safe = safeReturnTo(returnTo)
   if (safe !== undefined) return safe
   throw new InvalidArgumentError(
@@ -118,42 +119,26 @@ export function checkReturnTo(returnTo: unknown): string {
 }
 
 /**
- * Returns the options of a login. Returns none if a framework passed the second argument, which is `{ params }` in
- * Next.js and a function in Hono.
+ * Returns a checked copy of the options of a login. A caller can change or reuse the object, for example for the login
+ * of another user. Returns none if a framework passed the second argument, which is `{ params }` in Next.js and a
+ * function in Hono.
  */
-export function checkStartOptions<Data>(given: LoginStartOptions<Data> | undefined): LoginStartOptions<Data> {
-  if (given === undefined || typeof given === 'function') return {}
-  if (typeof given === 'object' && given !== null && !Object.keys(startOptionNames).some((name) => name in given)) {
-    return {}
-  }
-  checkOptions('options', given, startOptionNames, 'a login')
-  return given
+export function readStartOptions(given: LoginStartOptions | undefined) {
+  const isNone = typeof given === 'object' && given !== null && !Object.keys(startChecks).some((name) => name in given)
+  const options = given === undefined || typeof given === 'function' || isNone ? {} : given
+  return readOptions(options, startChecks, 'a login')
 }
 
 /** The maximum size of an app's data as JSON, in bytes. It has to fit in the login's cookie. */
 const maxDataSize = 1_024
 
 /**
- * Returns a copy of an app's data. Checks that it fits in the login's cookie and survives it unchanged. Must run before
- * the first await: a caller can reuse the object for the login of another user.
+ * Returns a copy of an app's data, which fits in the login's cookie.
  *
  * @throws InvalidArgumentError that does not quote the data
  */
-export function copyAppData(data: unknown): unknown {
-  if (data === undefined) return undefined
-  let json: string | undefined
-  try {
-    json = JSON.stringify(data)
-  } catch {
-    // A cycle or a bigint. The platform's error is dropped, because it can quote the data.
-  }
-  if (json === undefined || !survivesJson(data)) {
-    throw new InvalidArgumentError(
-      'data',
-      '`data` must be a JSON value.',
-      'Pass strings, numbers, booleans, null, arrays and plain objects only.',
-    )
-  }
+function copyAppData(data: unknown): unknown {
+  const json = toJson('data', data) ?? 'null'
   const { length } = new TextEncoder().encode(json)
   if (length <= maxDataSize) return JSON.parse(json)
   throw new InvalidArgumentError(
@@ -161,17 +146,6 @@ export function copyAppData(data: unknown): unknown {
     `\`data\` is ${length} bytes of JSON, which exceeds the limit of ${maxDataSize}.`,
     'Store the data in your session or database, and pass its id.',
   )
-}
-
-/** Whether a value without cycles is unchanged by a round trip through JSON, apart from `undefined` properties. */
-function survivesJson(value: unknown): boolean {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
-  if (typeof value === 'number') return Number.isFinite(value)
-  if (Array.isArray(value)) return Array.from(value).every(survivesJson)
-  if (typeof value !== 'object') return false
-  const prototype: unknown = Object.getPrototypeOf(value)
-  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return false
-  return Object.values(value).every((item) => item === undefined || survivesJson(item))
 }
 
 /** The maximum length of an encoded path, in bytes. It has to fit in the login's cookie. */

@@ -6,13 +6,11 @@ import type { WebRequest, WebResponse } from '../shared/web-types.ts'
 import { type LoginCookie, loginCookie } from './login-cookie.ts'
 import { type LoginFailure, loginErrorPage, statusOf } from './login-error-page.ts'
 import {
-  checkReturnTo,
-  checkStartOptions,
-  copyAppData,
   type LoginContext,
   type LoginHandlersOptions,
   type LoginStartOptions,
   readHandlersOptions,
+  readStartOptions,
   safeReturnTo,
   startPathOf,
   withReturnTo,
@@ -99,11 +97,9 @@ export function createLoginHandlers<Data = unknown>(
     if (request.method !== 'GET' && request.method !== 'POST') return notAllowed('GET, POST')
     if (isSpeculative(request))
       return withSecurityHeaders(new Response(null, { status: 503, headers: { vary: 'sec-purpose' } }), [])
-    const { data: givenData, returnTo: givenReturnTo, ...login } = checkStartOptions(given)
-    const { scope = defaults.scope, actor = defaults.actor, parameters = defaults.parameters } = login
     // Everything is read before the first await, because the caller can change or reuse the options.
-    const data = copyAppData(givenData)
-    const returnTo = givenReturnTo === undefined ? requestedReturnTo(request.url) : checkReturnTo(givenReturnTo)
+    const { data, returnTo = requestedReturnTo(request.url), ...login } = readStartOptions(given)
+    const { scope = defaults.scope, actor = defaults.actor, parameters = defaults.parameters } = login
     const startPath = startPathOf(request.url)
     const path = startPath?.replace(/\?.*/, '')
     commonStartPath = (commonStartPath ?? path) === path ? path : ''

@@ -1,5 +1,5 @@
 import { toError } from '../errors/redact.ts'
-import { checkFunction, checkOptionalFunction, checkOptions } from '../shared/check-options.ts'
+import { type Check, checkFunction, readOptions } from '../shared/check-options.ts'
 import { notify } from '../shared/notify.ts'
 import type { WebRequest, WebResponse } from '../shared/web-types.ts'
 
@@ -37,7 +37,9 @@ export interface NodeListenerOptions {
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
-const optionNames = { onError: true } satisfies Record<keyof NodeListenerOptions, true>
+const optionChecks = {
+  onError: checkFunction<NonNullable<NodeListenerOptions['onError']>>,
+} satisfies Record<keyof NodeListenerOptions, Check<unknown>>
 
 /** The origin of every request. The `Host` header is ignored, because the client can set it to anything. */
 const origin = 'http://localhost'
@@ -66,9 +68,7 @@ export function toNodeListener(
   options: NodeListenerOptions = {},
 ): (request: NodeRequest, response: NodeResponse, next?: (error: unknown) => void) => Promise<void> {
   checkFunction('handler', handler)
-  checkOptions('options', options, optionNames, 'a Node listener')
-  const { onError } = options
-  checkOptionalFunction('onError', onError)
+  const { onError } = readOptions(options, optionChecks, 'a Node listener')
   return async (request, response, next) => {
     try {
       const received = toWebRequest(request)

@@ -6,16 +6,19 @@ import { InvalidArgumentError, LoginError } from '../errors/index.ts'
 import { placeholder } from '../errors/redact.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import { type AccessToken, printAsJson } from '../shared/access-token.ts'
+import { bindMethods } from '../shared/bind-methods.ts'
 import {
+  type Check,
+  type Checked,
   checkFlag,
+  checkFunction,
   checkMilliseconds,
-  checkOptionalFunction,
-  checkOptions,
   checkText,
+  readOptions,
 } from '../shared/check-options.ts'
 import { isPublicRuntime } from '../shared/environment.ts'
 import type { WebAbortSignal, WebFetch } from '../shared/web-types.ts'
-import { type CommonAppOptions, commonOptionNames, readAppSettings } from './app-options.ts'
+import { type CommonAppOptions, commonChecks, readAppSettings } from './app-options.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
 import { type ClientAuthentication, clientCredentials } from './client-authentication.ts'
 import { type ExchangeSettings, exchangeCode } from './code-exchange.ts'
@@ -56,17 +59,18 @@ export interface ExchangeOptions {
   readonly signal?: WebAbortSignal | undefined
 }
 
-const exchangeOptionNames = { signal: true } satisfies Record<keyof ExchangeOptions, true>
+const exchangeChecks = { signal: checkSignal } satisfies Record<keyof ExchangeOptions, Check<unknown>>
 
-function optionNames() {
+function optionChecks() {
   return {
-    ...commonOptionNames,
-    clientSecret: true,
-    clientAuthentication: true,
-    fetch: true,
-    timeout: true,
-    dangerouslyAllowSecretInBrowser: true,
-  } as const satisfies Record<keyof OAuthAppOptions, true>
+    ...commonChecks,
+    clientSecret: checkText,
+    // Checked when the credentials are made.
+    clientAuthentication: (_, method) => method as ClientAuthentication,
+    fetch: checkFunction<WebFetch>,
+    timeout: checkMilliseconds,
+    dangerouslyAllowSecretInBrowser: checkFlag,
+  } satisfies Record<keyof OAuthAppOptions, Check<unknown>>
 }
 
 /**
@@ -93,21 +97,22 @@ export class OAuthApp {
   readonly redirectUri: string
 
   constructor(options: OAuthAppOptions) {
-    checkOptions('options', options, optionNames(), 'an `OAuthApp`')
-    const clientSecret = checkSecret(options)
-    const settings = readAppSettings(options)
-    const { clientAuthentication = 'client_secret_post', fetch: customFetch, timeout = 30_000 } = options
+    const given = readOptions(options, optionChecks(), 'an `OAuthApp`')
+    const clientSecret = checkSecret(given)
+    const settings = readAppSettings(given)
+    const { clientAuthentication = 'client_secret_post', fetch, timeout = 30_000 } = given
     const credentials = clientCredentials(clientAuthentication, settings.clientId, clientSecret)
     this.#settings = {
       ...settings,
       credentials,
       secrets: credentials.secrets,
-      fetch: checkOptionalFunction('fetch', customFetch),
-      timeout: checkMilliseconds('timeout', timeout),
+      fetch,
+      timeout,
     }
     this.baseUrl = settings.baseUrl
     this.clientId = settings.clientId
     this.redirectUri = settings.redirectUri
+    bindMethods(this)
     printAsJson('OAuthApp', this)
   }
 
@@ -166,29 +171,27 @@ export class OAuthApp {
 
 /** @throws the reason of a signal that has aborted */
 function signalOf(options: ExchangeOptions): WebAbortSignal | undefined {
-  checkOptions('options', options, exchangeOptionNames, 'a code exchange')
-  const signal = checkSignal('signal', options.signal)
+  const { signal } = readOptions(options, exchangeChecks, 'a code exchange')
   throwIfAborted(signal)
   return signal
 }
 
-function checkSecret(options: OAuthAppOptions): string {
-  if (options.clientSecret === undefined) {
+function checkSecret(given: Checked<ReturnType<typeof optionChecks>>): string {
+  if (given.clientSecret === undefined) {
     throw new InvalidArgumentError(
       'clientSecret',
       'An `OAuthApp` requires a client secret.',
       'Pass `clientSecret`, or use `PublicOAuthApp` and exchange the code on your server.',
     )
   }
-  const isAllowed = checkFlag('dangerouslyAllowSecretInBrowser', options.dangerouslyAllowSecretInBrowser)
-  if (isPublicRuntime() && !isAllowed) {
+  if (isPublicRuntime() && !given.dangerouslyAllowSecretInBrowser) {
     throw new InvalidArgumentError(
       'clientSecret',
       'A client secret in a browser or a React Native app can be read by every user.',
       'Use `PublicOAuthApp` here and `exchangeCode` on your server.',
     )
   }
-  return checkText('clientSecret', options.clientSecret)
+  return given.clientSecret
 }
 
 /** Checks a grant, which is untrusted JSON. RFC 7636, section 4.1, defines the format of the code verifier. */

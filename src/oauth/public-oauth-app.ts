@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from '../errors/index.ts'
-import { checkOptions } from '../shared/check-options.ts'
-import { type AppSettings, type CommonAppOptions, commonOptionNames, readAppSettings } from './app-options.ts'
+import { bindMethods } from '../shared/bind-methods.ts'
+import { type Check, readOptions } from '../shared/check-options.ts'
+import { type AppSettings, type CommonAppOptions, commonChecks, readAppSettings } from './app-options.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
 import { type LoginRequest, type StartedLogin, startLogin } from './start-login.ts'
 import type { LoginTransaction } from './transaction.ts'
@@ -41,19 +42,15 @@ export class PublicOAuthApp {
   readonly redirectUri: string
 
   constructor(options: PublicOAuthAppOptions) {
-    const names = { ...commonOptionNames, clientSecret: true } satisfies Record<keyof PublicOAuthAppOptions, true>
-    checkOptions('options', options, names, 'a `PublicOAuthApp`')
-    if (options.clientSecret !== undefined) {
-      throw new InvalidArgumentError(
-        'clientSecret',
-        'A `PublicOAuthApp` does not accept a client secret.',
-        'Use `OAuthApp` on a server. In a browser, leave the secret out.',
-      )
-    }
-    this.#settings = readAppSettings(options)
+    const checks = { ...commonChecks, clientSecret: refuseSecret } satisfies Record<
+      keyof PublicOAuthAppOptions,
+      Check<unknown>
+    >
+    this.#settings = readAppSettings(readOptions(options, checks, 'a `PublicOAuthApp`'))
     this.baseUrl = this.#settings.baseUrl
     this.clientId = this.#settings.clientId
     this.redirectUri = this.#settings.redirectUri
+    bindMethods(this)
   }
 
   /**
@@ -75,4 +72,12 @@ export class PublicOAuthApp {
     const { code, codeVerifier } = checkCallback(this.#settings, callback, transaction)
     return { code, codeVerifier, redirectUri: transaction.redirectUri, scope: transaction.scope }
   }
+}
+
+function refuseSecret(): never {
+  throw new InvalidArgumentError(
+    'clientSecret',
+    'A `PublicOAuthApp` does not accept a client secret.',
+    'Use `OAuthApp` on a server. In a browser, leave the secret out.',
+  )
 }

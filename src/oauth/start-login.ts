@@ -1,7 +1,7 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { type Actor, checkActor } from '../shared/actor.ts'
-import { checkOptions, checkPlain } from '../shared/check-options.ts'
+import { type Check, checkPlain, readOptions } from '../shared/check-options.ts'
 import { parseScopes, type Scope } from '../shared/scopes.ts'
 import type { AppSettings } from './app-options.ts'
 import { LoginTransaction } from './transaction.ts'
@@ -23,11 +23,11 @@ export interface LoginRequest {
   readonly parameters?: Readonly<Record<string, string>> | undefined
 }
 
-export const loginRequestNames = {
-  scope: true,
-  actor: true,
-  parameters: true,
-} as const satisfies Record<keyof LoginRequest, true>
+export const loginRequestChecks = {
+  scope: (_, scope) => checkScope(scope),
+  actor: checkActor,
+  parameters: (_, parameters) => checkParameters(parameters),
+} satisfies Record<keyof LoginRequest, Check<unknown>>
 
 /** A login that has been started. */
 export interface StartedLogin {
@@ -42,7 +42,11 @@ export interface StartedLogin {
  * parameters and `response_type=code`, which RFC 6749, section 4.1.1 requires.
  */
 export async function startLogin(settings: AppSettings, request: LoginRequest): Promise<StartedLogin> {
-  const { scope, actor, parameters } = checkLoginRequest(request)
+  const {
+    scope = checkScope(undefined),
+    actor,
+    parameters = {},
+  } = readOptions(request, loginRequestChecks, 'a login', 'request')
   const state = generateRandomState()
   const codeVerifier = generateRandomCodeVerifier()
   const query = new URLSearchParams([
@@ -54,7 +58,7 @@ export async function startLogin(settings: AppSettings, request: LoginRequest): 
     ['code_challenge', await calculatePKCECodeChallenge(codeVerifier)],
     ['code_challenge_method', 'S256'],
     ...(actor === undefined ? [] : [['actor', actor]]),
-    ...parameters,
+    ...Object.entries(parameters),
   ])
   const createdAt = Date.now()
   const transaction = new LoginTransaction({
@@ -69,23 +73,6 @@ export async function startLogin(settings: AppSettings, request: LoginRequest): 
     expiresAt: createdAt + settings.transactionLifetime,
   })
   return { url: `${settings.baseUrl}/api/oauth/authorize?${query}`, transaction }
-}
-
-/** A validated login request. */
-interface CheckedLoginRequest {
-  readonly scope: string
-  readonly actor: Actor | undefined
-  readonly parameters: [name: string, value: string][]
-}
-
-/** @throws InvalidArgumentError when scope, actor or a parameter is invalid */
-export function checkLoginRequest(request: LoginRequest): CheckedLoginRequest {
-  checkOptions('request', request, loginRequestNames, 'a login')
-  return {
-    scope: checkScope(request.scope),
-    actor: request.actor === undefined ? undefined : checkActor('actor', request.actor),
-    parameters: checkParameters(request.parameters),
-  }
 }
 
 /** Checks scopes against RFC 6749, section 3.3, except for the comma, which separates scopes like a space. */
@@ -120,8 +107,9 @@ const reservedParameters: readonly string[] = [
   'request_uri',
 ]
 
-function checkParameters(parameters: unknown = {}): [string, string][] {
-  return Object.entries(checkPlain('parameters', parameters)).map(([name, value]) => {
+function checkParameters(parameters: unknown): Readonly<Record<string, string>> {
+  const copy = { ...checkPlain('parameters', parameters) }
+  for (const [name, value] of Object.entries(copy)) {
     if (reservedParameters.includes(name)) {
       throw new InvalidArgumentError(
         'parameters',
@@ -132,6 +120,6 @@ function checkParameters(parameters: unknown = {}): [string, string][] {
     if (typeof value !== 'string') {
       throw new InvalidArgumentError('parameters', `The parameter "${name}" must be a string.`, 'Pass it as a string.')
     }
-    return [name, value]
-  })
+  }
+  return copy as Record<string, string>
 }

@@ -5,6 +5,7 @@ import {
   type FetchFault,
   isPlatformFetch,
   isRedirect,
+  MissingFetch,
   OpenResponse,
   UnusableResponse,
 } from '../core/index.ts'
@@ -77,6 +78,7 @@ const maxBodySize = 1_048_576
 async function receive(request: TokenRequest, signal: AbortSignal, progress: Progress): Promise<TokenResponse> {
   // A local variable, because a platform's fetch throws when called as a method of another object.
   const { url, init, fetch = globalThis.fetch as WebFetch } = request
+  if (typeof fetch !== 'function') throw new MissingFetch()
   const opened = new OpenResponse(await fetch(url, { ...init, signal: signal as WebAbortSignal }), signal)
   progress.opened = opened
   const { response } = opened
@@ -109,7 +111,7 @@ function networkError(error: unknown, fault: FetchFault, attempt: Attempt, secre
   const what = error instanceof BadFetch ? 'The code exchange failed' : 'The connection to the token endpoint failed'
   const checkNetwork = 'Check the network, any proxy and `baseUrl`, then start the login again.'
   const hint = fault.hint === undefined ? startAgain : `${startAgain} ${fault.hint}`
-  const reason = fault.reason ?? innermost(cause).message.replace(/\.$/, '')
+  const reason = innermost(cause).message.replace(/\.$/, '')
   return new NetworkError(`${what}: ${reason}.`, {
     operation,
     outcome: fault.outcome,

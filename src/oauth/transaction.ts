@@ -1,6 +1,6 @@
 import { LoginError } from '../errors/index.ts'
 import type { Actor } from '../shared/actor.ts'
-import { checkOptions } from '../shared/check-options.ts'
+import { type Check, readOptions } from '../shared/check-options.ts'
 import { isObject, parseObject } from '../shared/json.ts'
 import { parseScopes, type Scope } from '../shared/scopes.ts'
 import { createSealer, type Opened, type Sealer, type SealSecret } from '../shared/seal.ts'
@@ -16,8 +16,11 @@ export type TransactionRecord = TransactionSecrets &
   Omit<LoginTransaction, 'scopes' | 'actor'> &
   Partial<Pick<LoginTransaction, 'actor'>>
 
-/** Secrets are kept outside the object, so that printing, copying or serializing a transaction cannot reveal them. */
-const secrets = /* @__PURE__ */ new WeakMap<LoginTransaction, TransactionSecrets>()
+/**
+ * The property of a function that returns the secrets. It is not enumerable, so that printing, copying or serializing a
+ * transaction cannot reveal them, and also found in a transaction that a reactive framework has put a proxy around.
+ */
+const secretsOf = /* @__PURE__ */ Symbol('secrets')
 
 /**
  * The states that a callback has used. While the process runs, a second copy of a transaction is also rejected (a
@@ -74,7 +77,8 @@ export class LoginTransaction {
     this.actor = record.actor
     this.createdAt = record.createdAt
     this.expiresAt = record.expiresAt
-    secrets.set(this, { state: record.state, codeVerifier: record.codeVerifier })
+    const { state, codeVerifier } = record
+    Object.defineProperty(this, secretsOf, { value: () => ({ state, codeVerifier }) })
   }
 }
 
@@ -84,21 +88,22 @@ export class LoginTransaction {
  * @throws LoginError `transaction_invalid`, `transaction_used`, `transaction_expired`
  */
 export function openSecrets(transaction: LoginTransaction): TransactionSecrets {
-  const held = secrets.get(transaction)
+  const held = Object(transaction)[secretsOf] as (() => TransactionSecrets) | undefined
   if (held === undefined) {
     throw new LoginError('The value is not a login transaction.', {
       reason: 'transaction_invalid',
       hint: 'Store transactions with `serializeTransaction` or `sealTransaction`; a JSON copy lacks the secrets.',
     })
   }
-  if (usedStates.has(held.state)) {
+  const secrets = held()
+  if (usedStates.has(secrets.state)) {
     throw new LoginError('The login transaction has already been used by an earlier callback.', {
       reason: 'transaction_used',
       hint: 'Start the login again.',
     })
   }
   if (Date.now() >= transaction.expiresAt) throw expiredTransaction()
-  return held
+  return secrets
 }
 
 /** Marks a transaction, and every copy of it in this process, as used. */
@@ -161,7 +166,10 @@ export interface SealOptions {
   readonly secret: SealSecret
 }
 
-const sealOptionNames = { secret: true } satisfies Record<keyof SealOptions, true>
+const sealChecks = {
+  // Checked when its keys are derived.
+  secret: (_, secret) => secret as SealSecret,
+} satisfies Record<keyof SealOptions, Check<unknown>>
 
 const purpose = 'login transaction'
 
@@ -198,8 +206,8 @@ export async function openTransaction(
 }
 
 function transactionSealer(options: SealOptions): Sealer {
-  checkOptions('options', options, sealOptionNames, 'an encrypted transaction')
-  return createSealer(options.secret, purpose)
+  const { secret } = readOptions(options, sealChecks, 'an encrypted transaction')
+  return createSealer(secret, purpose)
 }
 
 /** Returns the decrypted value, or throws a `LoginError` with the reason of the failure. */

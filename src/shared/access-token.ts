@@ -13,8 +13,8 @@ interface AccessTokenDetails extends Pick<AccessToken, 'accessToken' | 'baseUrl'
  * the token.
  */
 export class AccessToken {
-  readonly #accessToken: string
-
+  /** The secret token, for `new SupportWorkspace({ accessToken })` and for your storage. */
+  declare readonly accessToken: string
   /** The service that issued the token, as the app's normalized `baseUrl`. Send the token only to this URL. */
   readonly baseUrl: string
   /** The client id of the app that the token was issued to. */
@@ -37,9 +37,14 @@ export class AccessToken {
    */
   readonly missingScopes: readonly Scope[]
 
+  /** Only a login creates tokens. */
+  declare private readonly opaque: never
+
   /** @internal */
   constructor(details: AccessTokenDetails) {
-    this.#accessToken = details.accessToken
+    const { accessToken } = details
+    // An accessor that is not enumerable, so that nothing prints it, and without a private field, which a proxy lacks.
+    Object.defineProperty(this, 'accessToken', { get: () => accessToken })
     this.baseUrl = details.baseUrl
     this.clientId = details.clientId
     this.tokenType = details.tokenType
@@ -48,11 +53,6 @@ export class AccessToken {
     this.requestedScopes = parseScopes(details.requestedScope ?? '')
     this.missingScopes = this.requestedScopes.filter((scope) => !this.scopes.includes(scope))
     printAsJson('AccessToken', this)
-  }
-
-  /** The secret token, for `new SupportWorkspace({ accessToken })` and for your storage. */
-  get accessToken(): string {
-    return this.#accessToken
   }
 
   /** Returns the token's details without the secret. */

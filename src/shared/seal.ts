@@ -44,7 +44,7 @@ interface SealKey {
  *
  * @throws InvalidArgumentError when a secret is shorter than 32 characters
  */
-export function createSealer(secret: SealSecret, purpose: string): Sealer {
+export function createSealer(secret: SealSecret | undefined, purpose: string): Sealer {
   const secrets = checkSecrets(secret)
   let derived: Promise<readonly SealKey[]> | undefined
   const keys = () => {

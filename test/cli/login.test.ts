@@ -400,8 +400,9 @@ describe('stored logins', () => {
     const file = join(String(env.XDG_DATA_HOME), 'support-workspace-sdk/logins.db')
     const stored = async () => {
       const storage = sqliteStorage(file)
-      const { connections } = await new ConnectionStore({ baseUrl: sandbox.url, storage })
+      const connections = await new ConnectionStore({ baseUrl: sandbox.url, storage })
         .list()
+        .toArray()
         .finally(() => storage.close())
       return connections.length
     }

@@ -35,7 +35,13 @@ test.each([undefined, secret])('reveals neither a token nor the secret (%s)', as
   })
   const connection = await store.save(token)
   const workspace = await store.workspace(connection.key)
-  const values: unknown[] = [store, connection, workspace, await store.list(), await store.get(connection.key)]
+  const values: unknown[] = [
+    store,
+    connection,
+    workspace,
+    await store.list().toArray(),
+    await store.get(connection.key),
+  ]
   sandbox.revoke(accessToken)
   values.push(await rejection(workspace.me()), await rejection(workspace.me()), await rejection(store.save(token)))
   values.push(store, workspace, events)
@@ -113,7 +119,7 @@ describe('a storage whose errors quote its texts', () => {
     ['a change', 2, ({ store, key }) => store.setMetadata(key, { owner: 8 })],
     ['verify', 4, ({ store, key }) => store.verify(key)],
     ['a call', 1, ({ workspace }) => Promise.resolve(workspace.me())],
-    ['a list', 1, ({ store }) => Promise.resolve(store.list())],
+    ['a list', 1, ({ store }) => store.list().toArray()],
   ])('does not reveal the token when %s fails', async (_, count, operate) => {
     const errors = await failures(operate)
     expect(errors).toHaveLength(count)

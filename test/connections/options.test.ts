@@ -78,7 +78,7 @@ describe('list', () => {
     const filter: { organization?: string } = { organization: first?.id ?? '' }
     const listing = store.list(filter)
     delete filter.organization
-    expect((await listing).connections.map((connection) => connection.key)).toEqual([key])
+    expect((await listing.toArray()).map((connection) => connection.key)).toEqual([key])
   })
 })
 

@@ -105,7 +105,9 @@ describe('a storage that fails during a save', () => {
     expect(await failed(store.get(key))).toContain(
       `The storage of the connection "${key}" failed: No reply from 10.0.0.1. `,
     )
-    expect(await failed(store.list())).toContain('The storage of the connections failed: No reply from 10.0.0.1. ')
+    expect(await failed(store.list().toArray())).toContain(
+      'The storage of the connections failed: No reply from 10.0.0.1. ',
+    )
     const { cause } = await storeError(store.get(key))
     expect(cause).toMatchObject({ stack: 'Error: No reply from 10.0.0.1.' })
     expect(cause).not.toHaveProperty('code')

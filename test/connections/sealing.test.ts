@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { ConnectionStoreOptions } from '../../src/oauth/index.ts'
 import type { Sandbox } from '../../src/sandbox/index.ts'
 import { mapStorage } from './helpers/storages.ts'
-import { makeStore, secret, storeError, useSandbox } from './helpers/store.ts'
+import { makeStore, secret, storeError, unreadableIn, useSandbox } from './helpers/store.ts'
 
 const newer = 'the newer secret of this app, 32 characters or more'
 
@@ -39,7 +39,8 @@ describe('a store with a secret', () => {
       expect(error).toMatchObject({ reason: 'secret_unknown', key })
       expect(error.message).toContain(key)
       expect(await storeError(other.workspace(key))).toMatchObject({ reason: 'secret_unknown' })
-      expect(await other.list()).toMatchObject({ connections: [], unreadable: [{ reason: 'secret_unknown', key }] })
+      expect(await other.list().toArray()).toEqual([])
+      expect(await unreadableIn(other)).toMatchObject([{ reason: 'secret_unknown', key }])
     }
     expect(text()).toBe(before)
     expect(await store(secret).get(key)).toEqual(saved)
@@ -68,7 +69,7 @@ describe('a store with a secret', () => {
     const other = makeStore(elsewhere, { storage, secret, ...options })
     const key = copy.slice(copy.lastIndexOf(':') + 1)
     expect(await storeError(other.workspace(key))).toMatchObject({ reason: 'entry_damaged', key })
-    expect((await other.list()).unreadable).toMatchObject([{ reason: 'entry_damaged', key }])
+    expect(await unreadableIn(other)).toMatchObject([{ reason: 'entry_damaged', key }])
     expect([...sandbox.requests, ...elsewhere.requests]).toEqual([])
     expect(await store(secret).get(saved.key)).toEqual(saved)
   })
@@ -118,10 +119,10 @@ describe('a damaged entry', () => {
     const error = await storeError(store(key).get(damaged))
     expect(error).toMatchObject({ reason: 'entry_damaged', key: damaged })
     expect(error.message).toContain(damaged)
-    const { connections, unreadable } = await store(key).list()
+    const connections = await store(key).list().toArray()
     expect(connections).toEqual([other])
-    expect(unreadable).toEqual([expect.objectContaining({ reason: 'entry_damaged', key: damaged })])
-    expect((await store(key).list({ actor: 'self' })).unreadable).toEqual([])
+    expect(await unreadableIn(store(key))).toEqual([expect.objectContaining({ reason: 'entry_damaged', key: damaged })])
+    expect(await unreadableIn(store(key), { actor: 'self' })).toEqual([])
     await store(key).save(sandbox.issueToken())
     await (await store(key).workspace(damaged)).me()
   })

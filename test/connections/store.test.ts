@@ -5,7 +5,7 @@ import type { Sandbox } from '../../src/sandbox/index.ts'
 import type { AccessToken } from '../../src/shared/access-token.ts'
 import { rejection } from '../helpers/client.ts'
 import { mapStorage, watched } from './helpers/storages.ts'
-import { makeStore, secret, storeError, useSandbox } from './helpers/store.ts'
+import { makeStore, secret, storeError, unreadableIn, useSandbox } from './helpers/store.ts'
 
 const newSandbox = useSandbox()
 let sandbox: Sandbox
@@ -54,10 +54,10 @@ describe.each([
     expect(new Set(saved.map((connection) => connection.key)).size).toBe(4)
 
     const byKey = (one: Connection, other: Connection) => (one.key < other.key ? -1 : 1)
-    const { connections, unreadable } = await store().list()
+    const connections = await store().list().toArray()
+    expect(await unreadableIn(store())).toEqual([])
     expect(connections.toSorted(byKey)).toEqual(saved.toSorted(byKey))
-    expect(unreadable).toEqual([])
-    const keys = async (filter: object) => (await store().list(filter)).connections.map(({ key }) => key).sort()
+    const keys = async (filter: object) => (await store().list(filter).toArray()).map(({ key }) => key).sort()
     expect(await keys({ organization: first?.id })).toHaveLength(3)
     expect(await keys({ organization: second?.id })).toEqual([saved[3]?.key])
     expect(await keys({ actor: 'self', user: saved[2]?.user?.id })).toEqual([saved[2]?.key])
@@ -72,7 +72,7 @@ describe.each([
     expect((await store().save(sandbox.issueToken())).key).toBe(key)
     sandbox.revoke(old)
     await workspace.me()
-    expect((await store().list()).connections).toHaveLength(1)
+    expect(await store().list().toArray()).toHaveLength(1)
     expect(storage.items.size).toBe(1)
   })
 
@@ -81,7 +81,7 @@ describe.each([
     const other = await store().save(sandbox.issueToken({ actor: 'self' }))
     await store().remove(removed)
     expect(await store().get(removed)).toBeUndefined()
-    expect((await store().list()).connections).toEqual([other])
+    expect(await store().list().toArray()).toEqual([other])
     await store().remove(other.key)
     expect(storage.items.size).toBe(0)
     // Nothing is left to write.
@@ -214,7 +214,7 @@ describe('a storage shared by several stores', () => {
     const elsewhere = await newSandbox()
     const other = makeStore(elsewhere, { storage })
     expect(await other.get(key)).toBeUndefined()
-    expect((await other.list()).connections).toEqual([])
+    expect(await other.list().toArray()).toEqual([])
     await storeError(other.workspace(key))
     expect(elsewhere.requests).toEqual([])
     // Another spelling of the same URL.
@@ -240,10 +240,10 @@ describe('a storage shared by several stores', () => {
     const two = makeStore(sandbox, { storage, prefix: 'ours:more' })
     const { key } = await one.save(sandbox.issueToken())
     await two.save(sandbox.issueToken({ actor: 'self' }))
-    expect((await one.list()).connections).toHaveLength(1)
-    expect((await two.list()).connections).toHaveLength(1)
+    expect(await one.list().toArray()).toHaveLength(1)
+    expect(await two.list().toArray()).toHaveLength(1)
     await one.remove(key)
-    expect((await two.list()).connections).toHaveLength(1)
+    expect(await two.list().toArray()).toHaveLength(1)
     expect([...storage.items.keys()].every((item) => item.startsWith('ours:more:'))).toBe(true)
   })
 
@@ -254,7 +254,7 @@ describe('a storage shared by several stores', () => {
     const [place = ''] = storage.items.keys()
     const strangers = ['other', `X${place.slice(1)}`, place.replace(key, 'not-a-key'), `${place}:more`]
     for (const item of strangers) storage.items.set(item, 'theirs')
-    expect((await store.list()).connections).toHaveLength(1)
+    expect(await store.list().toArray()).toHaveLength(1)
     await store.remove(key)
     expect([...storage.items.keys()]).toEqual(strangers)
   })

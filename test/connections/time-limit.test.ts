@@ -42,7 +42,7 @@ async function hangingStore() {
 test.each<[Method, (store: ConnectionStore, key: string) => PromiseLike<unknown>]>([
   ['get', (store, key) => store.get(key)],
   ['compareAndSet', (store, key) => store.setMetadata(key, {})],
-  ['list', (store) => store.list()],
+  ['list', (store) => store.list().toArray()],
 ])('a call fails when %s of the storage does not settle within 30 seconds', async (method, call) => {
   const { key, store, hang, hung } = await hangingStore()
   hang(method)
@@ -66,7 +66,7 @@ test('a list fails when a page does not arrive within 30 seconds', async () => {
       await neverSettles()
     },
   }
-  const failing = rejection(new ConnectionStore({ baseUrl, storage }).list())
+  const failing = rejection(new ConnectionStore({ baseUrl, storage }).list().toArray())
   await vi.advanceTimersByTimeAsync(30_000)
   expect(await failing).toMatchObject({ reason: 'storage_failed' })
   expect(vi.getTimerCount()).toBe(0)

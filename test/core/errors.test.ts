@@ -343,8 +343,12 @@ describe('the hint', () => {
     ['a redirect', new Response(null, { status: 303 }), ' Redirects are not followed'],
     ['a broken connection', brokenConnection(), '$'],
     ['a refused connection, with a `fetch` of the caller', refusedConnection(), '$'],
-    ['a bug in the `fetch` option', new ReferenceError('x is not defined'), '$'],
-    ['an expired certificate', Object.assign(new Error('x'), { code: 'CERT_HAS_EXPIRED' }), ' The certificate has'],
+    ['a bug in the `fetch` option', new ReferenceError('x is not defined'), ' Fix that function\\.$'],
+    [
+      'an expired certificate',
+      Object.assign(new Error('x'), { code: 'CERT_HAS_EXPIRED' }),
+      ' If this machine does not trust',
+    ],
   ])('of a write says to check it, and how to correct the configuration, after %s', async (_, step, words) => {
     const error = await rejection(makeClient({ fetch: scripted(step) }).messages.create('c1', { body_html: 'x' }))
     const hint = `^The write may have been applied\\. Check before retrying it\\.${words}`

@@ -59,7 +59,7 @@ test('a process that cannot read what others have written does not start, and wr
   await reseal(database, both, [second, first])
   await open(second)
   await expect(open(first)).rejects.toBeInstanceOf(SettingsError)
-  expect((await store.list()).connections).toEqual([])
+  expect(await store.list().toArray()).toEqual([])
 })
 
 test('of two processes that start together with different secrets, none works', async (context) => {

@@ -170,7 +170,7 @@ const basicTests: Tests = {
     const second = await store.save('token-of-organization-2')
     same((await elsewhere.get(saved.key))?.key, saved.key, 'the connection')
     await elsewhere.save('another-of-organization-1')
-    same((await store.list()).connections.length, 2, 'the number of connections')
+    same((await store.list().toArray()).length, 2, 'the number of connections')
     await store.remove(saved.key)
     same(await elsewhere.get(saved.key), undefined, 'a removed connection')
     await store.save('revoked-of-organization-2')

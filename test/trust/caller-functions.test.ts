@@ -122,7 +122,7 @@ const askedInRealTime: Record<string, Place> = {
     const { store, key } = await connect({}, 'compareAndSet', fail)
     return store.setMetadata(key, { a: 1 })
   },
-  '`list` of the storage of a store': async (fail) => (await connect({}, 'list', fail)).store.list(),
+  '`list` of the storage of a store': async (fail) => (await connect({}, 'list', fail)).store.list().toArray(),
   '`fetch` of a code exchange': (fetch) => logIn(throwing, { fetch }),
   onConnected: (onConnected) => logIn({ ...throwing, onConnected }),
   onError: (onError) => logIn({ onError, onConnected: thrower(own) }),

@@ -19,7 +19,7 @@ export async function operate(
     case 'get':
       return viewOf(await store.get(key))
     case 'list':
-      return viewOf((await store.list({ organization })).connections[0])
+      return viewOf((await store.list({ organization }).toArray())[0])
     case 'remove':
       await store.remove(key)
       return 'none'

@@ -1,6 +1,7 @@
 import { afterEach, expect } from 'vitest'
 import {
   type Connection,
+  type ConnectionFilter,
   ConnectionStore,
   ConnectionStoreError,
   type ConnectionStoreOptions,
@@ -57,4 +58,11 @@ export async function connectedStore(sandbox: Sandbox, options: Partial<Connecti
   watch.reset()
   sandbox.clearRequests()
   return { gate, storage, watch, revoked, store, token, connection, workspace, key: connection.key }
+}
+
+/** Returns the errors of the connections that a list cannot read. */
+export async function unreadableIn(store: ConnectionStore, filter?: ConnectionFilter): Promise<ConnectionStoreError[]> {
+  const errors: ConnectionStoreError[] = []
+  await store.list(filter, { onUnreadable: (error) => void errors.push(error) }).toArray()
+  return errors
 }
