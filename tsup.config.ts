@@ -84,6 +84,7 @@ const library: Options = {
     html: 'src/html/index.ts',
     otel: 'src/otel/index.ts',
     journal: 'src/journal/index.ts',
+    approvals: 'src/approvals/index.ts',
     storage: 'src/storage/index.ts',
     'fault-test': 'src/fault-test/index.ts',
   },

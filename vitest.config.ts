@@ -7,6 +7,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^support-workspace-sdk$/, replacement: source('index.ts') },
+      { find: /^support-workspace-sdk\/approvals$/, replacement: source('approvals/index.ts') },
       { find: /^support-workspace-sdk\/changes$/, replacement: source('changes/index.ts') },
       { find: /^support-workspace-sdk\/journal$/, replacement: source('journal/index.ts') },
       { find: /^support-workspace-sdk\/oauth$/, replacement: source('oauth/index.ts') },

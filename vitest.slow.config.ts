@@ -9,7 +9,7 @@ export default defineConfig({
   ...base,
   test: {
     ...base.test,
-    include: ['test/**/*.{slow,proof}.test.ts'],
+    include: ['{test,proofs}/**/*.{slow,proof}.test.ts'],
     exclude: [...defaultExclude, 'test/docs/.examples/**'],
     isolate: true,
     silent: false,

@@ -10,10 +10,6 @@ export type ModelName = keyof typeof resources | keyof typeof bodies | keyof typ
 /**
  * The JSON objects that the service returns or takes, by name, as frozen plain data. Each field has the evidence of its
  * name and type, its meaning, and whether it can be null or absent.
- *
- * @example
- * const { status } = models.conversation.fields
- * console.log(status?.evidence, status?.meaning.evidence, status?.nullable?.evidence) // reference inferred inferred
  */
 export const models: Readonly<Record<ModelName, ApiModel>> = /* @__PURE__ */ withTitles()
 

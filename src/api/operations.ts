@@ -22,10 +22,6 @@ export type OperationId = keyof typeof entries
 /**
  * The facts about each operation, by its id, as frozen plain data: scope, actor, evidence, sources, and whether it can
  * be repeated.
- *
- * @example
- * const guesses = Object.values(operations).filter(({ evidence }) => evidence === 'inferred')
- * console.log(guesses.length, operations['contacts.get'].sources[0]?.section) // 17 'tool `get_customer`'
  */
 export const operations: { readonly [Id in OperationId]: ApiOperation & { readonly id: Id } } =
   /* @__PURE__ */ withIds()

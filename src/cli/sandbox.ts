@@ -25,6 +25,7 @@ const declareSandbox = (program: Command) =>
   program
     .command('sandbox')
     .description('start a local imitation of the service for development and tests, with a console at its address')
+    .argument('[message...]', 'write into the sandbox on --port: receive or answer, a conversation id, and a text')
     .option('--port <number>', 'port to listen on; 0 picks a free one', number, 4010)
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
     .option('--allowed-host <host>', 'name or address that other machines use; can be repeated', collect, [])
@@ -42,6 +43,7 @@ const declareSandbox = (program: Command) =>
     .option('--fault <fault>', 'inject a fault, see below; can be repeated', collect, [])
     .option('--cors', 'let pages of every origin read responses (default: only pages on this machine)')
     .option('--no-cors', 'send no CORS headers')
+    .option('--member <id>', 'membership id of the colleague for answer (default: the first agent)')
     .option('--log', 'print a line for each request')
     .addHelpText('after', faultHelp)
 
@@ -49,7 +51,9 @@ type Flags = OptionsOf<typeof declareSandbox>
 
 /** Adds `sandbox`, which imitates the service until it is interrupted. */
 export function addSandbox(program: Command, terminal: Terminal): void {
-  declareSandbox(program).action((flags) => serve(flags, terminal))
+  declareSandbox(program).action((message, flags) =>
+    message.length > 0 ? write(message, flags, terminal) : serve(flags, terminal),
+  )
 }
 
 async function serve(flags: Flags, terminal: Terminal): Promise<void> {
@@ -62,6 +66,7 @@ async function serve(flags: Flags, terminal: Terminal): Promise<void> {
     redirectUri,
     fault,
     log,
+    member: _,
     ...rest
   } = flags
   // Its web server is loaded for this command alone.
@@ -85,6 +90,33 @@ async function serve(flags: Flags, terminal: Terminal): Promise<void> {
   } catch (thrown) {
     throw thrown instanceof TypeError ? asFlag(thrown) : thrown
   }
+}
+
+/** Writes as the customer or as a colleague into the sandbox that another process runs. */
+async function write(words: readonly string[], { host, port, member }: Flags, terminal: Terminal): Promise<void> {
+  const [action, conversation = '', text = '', ...more] = words
+  if ((action !== 'receive' && action !== 'answer') || text === '' || more.length > 0) {
+    throw usage(
+      'The message needs `receive` or `answer`, a conversation id and a text.',
+      'For example: sandbox answer cnv_1 "Refunded."',
+    )
+  }
+  const url = `http://${host ?? '127.0.0.1'}:${port}`
+  const as = action === 'answer' ? 'colleague' : 'customer'
+  const body = new URLSearchParams({ as, conversation, text, ...(member !== undefined && { member }) })
+  const response = await fetch(`${url}/_sandbox/messages`, {
+    method: 'POST',
+    body,
+    redirect: 'manual',
+    signal: terminal.io.signal,
+  }).catch(() => {
+    throw usage(`No sandbox listens on ${url}.`, 'Start one, or pass its --port and --host.')
+  })
+  if (response.status !== 303) {
+    const { error_description: problem } = (await response.json()) as { error_description?: string }
+    throw usage(problem ?? `${url} is no sandbox.`, 'Correct it, and write again.')
+  }
+  await terminal.print(`The ${as} wrote in ${conversation}.\n`)
 }
 
 /** Reads a number. Other text stays text, which the check of the option then quotes. */

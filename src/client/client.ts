@@ -202,11 +202,35 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     return callOperation(coreOf(this), operation, input, options)
   }
 
+  /**
+   * Returns a client with any other options, also those that `withOptions` cannot change.
+   *
+   * @internal
+   * @param change gets the options, with the limiter of this client
+   */
+  replaceOptions(change: (options: UsedOptions) => Partial<ClientOptions>): this {
+    const { given, rateLimiter, rateLimitKey } = coreOf(this).settings
+    const options = { ...given, rateLimiter, rateLimitKey } as UsedOptions
+    return derive(this, { ...options, ...change(options) } as typeof given, this.identity)
+  }
+
+  /**
+   * Calls an operation as it is, also a built-in one that a storage has kept without its schemas.
+   *
+   * @internal
+   */
+  callAgain(operation: Operation, input: OperationInput, options?: CallOptions): Call<unknown> {
+    return callOperation(coreOf(this), operation, input, options) as Call<unknown>
+  }
+
   /** @hidden */
   get [Symbol.toStringTag](): string {
     return 'SupportWorkspace'
   }
 }
+
+/** The options of a client, with the limiter that it uses. */
+type UsedOptions = ClientOptions & { readonly rateLimiter: NonNullable<ClientOptions['rateLimiter']> }
 
 const cores = /* @__PURE__ */ new WeakMap<SupportWorkspace, Core>()
 

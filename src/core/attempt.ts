@@ -3,7 +3,7 @@ import { safeCause } from '../errors/redact.ts'
 import { checkAccessToken } from '../shared/credentials.ts'
 import type { Reply } from './call.ts'
 import { isPromise } from './call-clock.ts'
-import { type CallerPart, callerError, timeoutError } from './call-errors.ts'
+import { type CallerPart, callerError, heldBackError, timeoutError } from './call-errors.ts'
 import type { CallRecord } from './call-record.ts'
 import { exchange } from './exchange.ts'
 import { readHeaders } from './headers.ts'
@@ -18,7 +18,7 @@ export async function sendAttempt(record: CallRecord, url: string): Promise<Repl
   const headers = await headersOf(record, accessToken)
   const turn = await takeTurn(record)
   try {
-    const reply = await guarded(record, () => exchange(record, url, headers))
+    const reply = await guarded(record, accessToken, () => exchange(record, url, headers))
     turn.end('served')
     return reply
   } catch (thrown) {
@@ -63,11 +63,15 @@ async function headersOf(record: CallRecord, accessToken: string): Promise<Reado
 }
 
 /** Runs the guard of a journal around the request. */
-async function guarded(record: CallRecord, send: () => Promise<Reply>): Promise<Reply> {
+async function guarded(record: CallRecord, accessToken: string, send: () => Promise<Reply>): Promise<Reply> {
   const { call, clock, sent, settings } = record
   if (settings.guard === undefined || call.operation.method === 'GET') return send()
   try {
     return await settings.guard.around(send, {
+      accessToken,
+      signal: clock.waitSignal,
+      timeLeft: clock.remaining,
+      heldBack: (retryAfter) => record.holdBack(heldBackError(record, (retryAfter || 1) * 1000), retryAfter),
       untilEnd: (step) => clock.run(step),
       mayHaveBeenApplied: (thrown) => record.mayHaveBeenApplied(thrown, sent),
     })

@@ -32,6 +32,8 @@ export interface Failure {
   readonly delay: number
   /** Whether a 429 uses up a retry. It can also mean that the call only has to wait. */
   countsAsRetry?: boolean
+  /** Whether the request was not sent, because the service has refused what has to go before it. */
+  readonly isHeldBack?: boolean
 }
 
 /** A call under way, with what its layers share: its clock, attempts, secrets and last failure. Emits its events. */
@@ -158,8 +160,24 @@ export class CallRecord {
     return error
   }
 
+  /**
+   * Ends an attempt whose request was held back. Returns the error.
+   *
+   * @param seconds how long the service asks to wait
+   */
+  holdBack(error: RequestError, seconds: number | undefined): RequestError {
+    const retryAfter = seconds === undefined ? undefined : seconds * 1000
+    const delay = delayBefore(this.sent + 1, retryAfter, { isLimited: true })
+    this.failure = { error, head: undefined, retryAfter, delay, isHeldBack: true }
+    return error
+  }
+
   /** Announces that the last request is sent again after a delay in milliseconds. */
   retryAfter(wait: number): void {
+    if (this.failure?.isHeldBack) {
+      this.wait(wait)
+      return
+    }
     this.attempts.push({ ...(this.attempts.pop() as Attempt), wait })
     const { head, error } = this.failure as Failure
     // A body that is cut off comes with the status of a success.

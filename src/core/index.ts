@@ -10,7 +10,7 @@ export { checkSignal } from './input.ts'
 
 export type { ListOptions } from './list-options.ts'
 export { createLog, type Log } from './logging.ts'
-export type { Guard, Middleware, OutgoingCall } from './middleware.ts'
+export type { Guard, GuardedAttempt, Middleware, OutgoingCall } from './middleware.ts'
 export type {
   Evidence,
   InputOf,

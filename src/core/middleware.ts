@@ -74,6 +74,19 @@ export interface Guard {
 }
 
 export interface GuardedAttempt {
+  /** The token that the request has. */
+  readonly accessToken: string
+  /** Aborts when the call ends early. */
+  readonly signal: AbortSignal
+  /** The rest of the `totalTimeout`, in milliseconds. */
+  readonly timeLeft: number
+  /**
+   * Returns the error for a request that is held back, because the service has refused what has to go before it. The
+   * call then waits as if the request itself had been refused.
+   *
+   * @param retryAfter in seconds
+   */
+  readonly heldBack: (retryAfter: number | undefined) => RequestError
   /** Returns the result of a step, or rejects as soon as the call ends. */
   readonly untilEnd: <Value>(step: PromiseLike<Value>) => Promise<Value>
   /** Whether the service might have applied the request that failed with this error. */

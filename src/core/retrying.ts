@@ -55,7 +55,7 @@ function retryPolicy(record: CallRecord): (failed: { readonly error: unknown }) 
     const failure = record.failureOf(error)
     if (failure === undefined || !canPass(record, error) || clock.isOver) return false
     // A refused call counts as unsent. It waits as long as the service serves other calls.
-    if (failure.head?.status !== 429) retries += 1
+    if (failure.head?.status !== 429 && !failure.isHeldBack) retries += 1
     else refusals = failure.countsAsRetry ? refusals + 1 : 0
     const { retryAfter = 0, delay } = failure
     if (call.maxRetries === 0 || retries + refusals > call.maxRetries) return false

@@ -26,6 +26,7 @@ export async function takeTurn(record: CallRecord): Promise<Turn> {
   return {
     end(result) {
       const failure = result === 'served' ? undefined : result
+      if (failure?.isHeldBack) failure.countsAsRetry = tally.served === servedBefore
       if (failure?.head?.status === 429) {
         failure.countsAsRetry = tally.served === servedBefore
         return notify(end, { retryAfter: failure.retryAfter })

@@ -38,7 +38,7 @@ const hour = 3_600_000
  */
 const killedAfterWrite = { fault: { drop: 'after-effect' }, kills: true, onlyWrites: true } as const
 
-type Change = NonNullable<SweptFault['change']>
+type Change = NonNullable<FaultDefinition['change']>
 
 const customerWrites: Change = (sandbox, { id }) => sandbox.receiveMessage(id, '<p>Is there any news?</p>')
 
@@ -65,8 +65,8 @@ function colleagueIn({ state }: Sandbox) {
   return members.find((member) => member !== first)
 }
 
-/** All faults, simplest first. A fault test injects each fault into each request that the fault can strike. */
-export const faults: Readonly<Record<FaultName, SweptFault>> = {
+/** All faults, simplest first. A fault test injects each fault into each request that the fault can affect. */
+export const faults: Readonly<Record<FaultName, FaultDefinition>> = {
   unavailable: { text: 'a 503', fault: { status: 503 } },
   'unavailable-from-here': { text: 'a 503 to this and every later request', fault: { status: 503 }, lasts: true },
   'rate-limited': { text: 'a 429 with `Retry-After`', fault: { status: 429, retryAfter: 30 } },
@@ -140,23 +140,23 @@ export const faults: Readonly<Record<FaultName, SweptFault>> = {
 }
 
 /** A fault that a fault test injects. */
-export interface SweptFault {
+export interface FaultDefinition {
   /** The description in a report, for example `a 503`. */
   readonly text: string
   /**
-   * The kind of place where the fault strikes.
+   * The kind of place where the fault is injected.
    * @default 'request'
    */
   readonly place?: Place
   /** The fault that the sandbox injects. */
   readonly fault?: Fault
-  /** Whether the fault also strikes at every later request. */
+  /** Whether the fault also affects every later request. */
   readonly lasts?: boolean
   /** Whether the process is killed when the connection closes. */
   readonly kills?: boolean
   /** Simulated time until the process starts again, in milliseconds. */
   readonly pause?: number
-  /** Whether the fault strikes only at requests that write. */
+  /** Whether the fault is injected only into requests that write. */
   readonly onlyWrites?: boolean
   /** Whether the change happens right after the response before the request, and not after the request. */
   readonly isBefore?: boolean
@@ -167,20 +167,25 @@ export interface SweptFault {
 /** The names of the faults, simplest first. */
 export const faultNames = Object.keys(faults) as readonly FaultName[]
 
-/** A fault and the place in a run where it strikes. */
-export interface Strike {
+/** A fault and the place in a run where it is injected. */
+export interface InjectedFault {
   /** The name of the fault, for example `reset-after-effect`. */
   readonly fault: FaultName
   /** The number of the request, assignment or file write, counted from 1. */
   readonly at: number
 }
 
-/** Returns the id of a run, such as `unavailable@2+killed-before-assignment@1`. */
-export function idOf(strikes: readonly Strike[]): string {
-  return strikes.map(({ fault, at }) => `${fault}@${at}`).join('+')
+/** Returns the id of a run, such as `unavailable@2`. */
+export function idOf({ fault, at }: InjectedFault): string {
+  return `${fault}@${at}`
 }
 
-/** The kinds of places where a fault can strike. */
+/** Returns what a fault does. Nothing in a run without faults. */
+export function definitionOf(injected: InjectedFault | undefined): Partial<FaultDefinition> {
+  return injected === undefined ? {} : faults[injected.fault]
+}
+
+/** The kinds of places where a fault can be injected. */
 export type Place = 'request' | 'assignment' | 'file write' | 'file cut'
 
 export function placeOf(fault: FaultName): Place {
@@ -204,8 +209,8 @@ export function itemAfter(requests: readonly Pick<RecordedRequest, 'path'>[], at
   return requests.slice(at - 1).flatMap(({ path }) => itemOf(path) ?? [])[0]
 }
 
-/** Whether a fault can strike at a place of its kind. The places are counted from 1. */
-export function canStrike(name: FaultName, requests: readonly RecordedRequest[], at: number): boolean {
+/** Whether a fault can be injected at a place of its kind. The places are counted from 1. */
+export function canInject(name: FaultName, requests: readonly RecordedRequest[], at: number): boolean {
   if (placeOf(name) !== 'request') return true
   const { onlyWrites, isBefore, change } = faults[name]
   const request = requests[at - 1]
@@ -227,17 +232,15 @@ export interface FaultTestChange {
   readonly at: number
 }
 
-/** Returns the item that a fault changes. Its path, or a later request of a clean run, names the item. */
-export function changedItem({ fault, at }: Strike, path: string, requests: readonly RecordedRequest[]) {
+/** Returns the item that a fault changes. Its path, or a later request of a run without faults, names it. */
+export function changedItem({ fault, at }: InjectedFault, path: string, requests: readonly RecordedRequest[]) {
   return (faults[fault].isBefore ? undefined : itemOf(path)) ?? itemAfter(requests, at)
 }
 
-/** Returns the fault that changes the data after a request. The number counts the requests of a clean run. */
-export function changeDueAfter(number: number, strikes: readonly Strike[]): Strike | undefined {
-  return strikes.find(({ fault, at }) => {
-    const { change, isBefore } = faults[fault]
-    return change !== undefined && number === (isBefore ? at - 1 : at)
-  })
+/** Whether a fault changes the data after a request. The number counts the requests of a run without faults. */
+export function isChangeDue(number: number, injected: InjectedFault | undefined): injected is InjectedFault {
+  const { change, isBefore } = definitionOf(injected)
+  return injected !== undefined && change !== undefined && number === (isBefore ? injected.at - 1 : injected.at)
 }
 
 /** Changes an item as a colleague or the customer would. Returns undefined if the item is gone. */

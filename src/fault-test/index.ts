@@ -4,15 +4,15 @@
  * @module support-workspace-sdk/fault-test
  */
 import { SupportWorkspaceError } from '../errors/index.ts'
-import type { FaultTestOptions, SweptJob } from './options.ts'
+import type { FaultTestJob, FaultTestOptions } from './options.ts'
 import type { ProgramOptions } from './program/program-options.ts'
 import type { FaultTestReport } from './report.ts'
 
-export type { FaultName, FaultTestChange, Strike } from './faults.ts'
-export type { FaultTestEnd, FaultTestOptions, FaultTestOutcome, FaultTestWorld, SweptJob } from './options.ts'
+export type { FaultName, FaultTestChange } from './faults.ts'
+export type { Judgement, JudgementName } from './judgements.ts'
+export type { FaultTestEnd, FaultTestJob, FaultTestOptions, FaultTestOutcome, FaultTestWorld } from './options.ts'
 export type { ProgramExit, ProgramOptions, ProgramOutcome, ProgramRun } from './program/program-options.ts'
 export type { FaultTestReport, FaultTestRun } from './report.ts'
-export type { Verdict, VerdictName } from './verdicts.ts'
 
 /**
  * Runs a job without faults and counts its requests. Then runs the job once for each request and each fault. Each run
@@ -34,13 +34,13 @@ export type { Verdict, VerdictName } from './verdicts.ts'
  * @throws TypeError if an option of `sandbox` is invalid.
  */
 export async function faultTest<Context = undefined, Value = unknown, State extends object = Record<string, unknown>>(
-  job: SweptJob<Context, Value, State>,
+  job: FaultTestJob<Context, Value, State>,
   options: FaultTestOptions<Context, Value> = {},
 ): Promise<FaultTestReport> {
   requireNode()
   // Loaded here, so that other runtimes than Node can import this entry point.
-  const { sweep } = await import('./sweep.ts')
-  return sweep(job as SweptJob, options as object as FaultTestOptions)
+  const { testJob } = await import('./test-job.ts')
+  return testJob(job as FaultTestJob, options as object as FaultTestOptions)
 }
 
 /**
@@ -65,7 +65,7 @@ export async function faultTestProgram(
   options: ProgramOptions = {},
 ): Promise<FaultTestReport> {
   requireNode()
-  const { testProgram } = await import('./program/runs.ts')
+  const { testProgram } = await import('./program/test-program.ts')
   return testProgram(command, options)
 }
 

@@ -9,7 +9,7 @@ import type { FaultName, FaultTestChange } from './faults.ts'
  * The job to test. The fault test calls it again after a failure or a kill, like a queue, with the same `state`,
  * `storage` and `context`.
  */
-export type SweptJob<Context = undefined, Value = unknown, State extends object = Record<string, unknown>> = (
+export type FaultTestJob<Context = undefined, Value = unknown, State extends object = Record<string, unknown>> = (
   world: FaultTestWorld<Context, State>,
 ) => Promise<Value>
 
@@ -117,19 +117,7 @@ export interface FaultTestOptions<Context = undefined, Value = unknown> {
   /** The ids of the only runs to make, as the report names them, for example `['reset-after-effect@3']`. */
   readonly only?: readonly string[] | undefined
   /**
-   * Number of faults in a run. With 2, the fault test also makes runs with two faults, after all runs with one fault.
-   *
-   * @default 1
-   */
-  readonly depth?: 1 | 2 | undefined
-  /**
-   * Maximum number of runs with two faults. The fault test chooses the pairs at random.
-   *
-   * @default 100
-   */
-  readonly budget?: number | undefined
-  /**
-   * Seed of the job's `Math.random` and of the choice of pairs. The same seed repeats the same runs.
+   * Seed of the job's `Math.random`. The same seed repeats the same runs.
    *
    * @default 1
    */

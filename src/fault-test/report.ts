@@ -1,24 +1,26 @@
 import type { RecordedRequest } from '../sandbox/index.ts'
-import { faultNames, faults, idOf, placeOf, type Strike } from './faults.ts'
+import { type FaultName, faultNames, faults, type InjectedFault, idOf, placeOf } from './faults.ts'
+import type { Judgement } from './judgements.ts'
 import type { FaultTestEnd } from './options.ts'
-import type { Run, Subject } from './run.ts'
-import type { Verdict } from './verdicts.ts'
+import type { Run, Subject } from './run-job.ts'
 import { operationOf } from './writes.ts'
 
 /** One run of a fault test. */
 export interface FaultTestRun {
   /** The id of the run, for example `reset-after-effect@3`. Pass `only: [id]` to repeat the run. */
   readonly id: string
-  /** The faults of the run, and the places where they struck. */
-  readonly faults: readonly Strike[]
+  /** The name of the fault, for example `reset-after-effect`. */
+  readonly fault: FaultName
+  /** The number of the request, assignment or file write that met the fault, counted from 1. */
+  readonly at: number
   /** How the job or program ended. */
   readonly end: FaultTestEnd
   /** How each call of the job ended, in a few words, for example `['was killed', 'resolved']`. */
   readonly attempts: readonly string[]
-  /** The writes that had been applied when the first fault struck, as operation and path. */
+  /** The writes that had been applied when the fault was injected, as operation and path. */
   readonly appliedBefore: readonly string[]
   /** The problems of the run. Empty if the run passed. */
-  readonly verdicts: readonly Verdict[]
+  readonly judgements: readonly Judgement[]
   /** The last lines that a program has printed, up to five. Empty for a job. */
   readonly output: readonly string[]
 }
@@ -47,7 +49,7 @@ interface ReportParts {
   readonly what: Subject
   /** A run without faults. */
   readonly clean: Run
-  readonly runs: readonly { readonly run: Run; readonly verdicts: readonly Verdict[] }[]
+  readonly runs: readonly { readonly run: Run; readonly judgements: readonly Judgement[] }[]
   readonly seed: number
   /** Sentences about all runs. */
   readonly notes: readonly string[]
@@ -57,10 +59,12 @@ export function createReport(parts: ReportParts): FaultTestReport {
   const { clean, seed } = parts
   const { requests } = clean
   const writes = clean.writes.map(({ target }) => target.split(' ')[0] ?? '')
-  const runs = parts.runs.map(({ run, verdicts }) => toSweepRun(run, verdicts))
+  const runs = parts.runs.flatMap(({ run, judgements }) =>
+    run.injected === undefined ? [] : toTestRun(run.injected, run, judgements),
+  )
   const groups = groupByCause(runs)
   const reports = groups.map((group) => describeGroup(group, requests, parts.what))
-  const failed = runs.filter(({ verdicts }) => verdicts.length > 0).length
+  const failed = runs.filter(({ judgements }) => judgements.length > 0).length
   const counts = `${runs.length} ${runs.length === 1 ? 'run' : 'runs'}, ${failed} failed${failed === 0 ? '' : ` (causes: ${groups.length})`}.`
   const summary = [counts, describeWrites(parts.what, writes), ...parts.notes].join(' ')
   const tableAs = (isMarkdown: boolean) => describeTable(runs, requests, isMarkdown)
@@ -95,31 +99,29 @@ function fence(text: string): string {
   return `${marks}text\n${text}\n${marks}`
 }
 
-function toSweepRun({ strikes, outcome, appliedBefore, output }: Run, verdicts: readonly Verdict[]): FaultTestRun {
-  const { end, attempts } = outcome
-  const applied = appliedBefore.map(({ target }) => target)
-  return { id: idOf(strikes), faults: strikes, end, attempts, appliedBefore: applied, verdicts, output }
+function toTestRun(injected: InjectedFault, run: Run, judgements: readonly Judgement[]): FaultTestRun {
+  const { end, attempts } = run.outcome
+  const appliedBefore = run.appliedBefore.map(({ target }) => target)
+  return { id: idOf(injected), ...injected, end, attempts, appliedBefore, judgements, output: run.output }
 }
 
 /**
- * Groups the failed runs by their first verdict. Each group begins with the earliest request and the simplest fault.
+ * Groups the failed runs by their first judgement. Each group begins with the earliest request and the simplest fault.
  */
 function groupByCause(runs: readonly FaultTestRun[]): FaultTestRun[][] {
-  const rank = ({ faults: [first = { fault: 'unavailable', at: 0 }, ...more] }: FaultTestRun): number =>
-    (more.length * 2 + Number(placeOf(first.fault) !== 'request')) * 1e9 +
-    first.at * 1e3 +
-    faultNames.indexOf(first.fault)
-  const failed = runs.filter(({ verdicts }) => verdicts.length > 0).sort((a, b) => rank(a) - rank(b))
-  return [...Map.groupBy(failed, ({ verdicts: [first] }) => `${first?.name} ${first?.subject}`).values()]
+  const rank = ({ fault, at }: FaultTestRun): number =>
+    Number(placeOf(fault) !== 'request') * 1e9 + at * 1e3 + faultNames.indexOf(fault)
+  const failed = runs.filter(({ judgements }) => judgements.length > 0).sort((a, b) => rank(a) - rank(b))
+  return [...Map.groupBy(failed, ({ judgements: [first] }) => `${first?.name} ${first?.subject}`).values()]
 }
 
 function describeGroup(group: readonly FaultTestRun[], requests: readonly RecordedRequest[], what: Subject): string {
   const [run, ...others] = group
   if (run === undefined) return ''
-  const [first] = run.verdicts
+  const [first] = run.judgements
   return [
-    `${first?.name.toUpperCase()}: ${run.faults.map((strike) => describeStrike(strike, requests)).join(', then ')}`,
-    ...run.verdicts.slice(0, 5).map(({ text }) => `  ${text}`),
+    `${first?.name.toUpperCase()}: ${describeFault(run, requests)}`,
+    ...run.judgements.slice(0, 5).map(({ text }) => `  ${text}`),
     `  Applied before: ${run.appliedBefore.join(', ') || 'nothing'}`,
     `  The ${what} ${run.attempts.join(', then ')}.`,
     ...(run.output.length > 0 ? ['  It printed last:', ...run.output.map((line) => `    ${line}`)] : []),
@@ -143,15 +145,15 @@ function listOf(texts: readonly string[]): string {
   return texts.length > 6 ? `${texts.slice(0, 6).join(', ')}, …` : texts.join(', ')
 }
 
-function describeStrike(strike: Strike, requests: readonly RecordedRequest[]): string {
-  const { text } = faults[strike.fault]
-  if (placeOf(strike.fault) !== 'request') return `${text} (number ${strike.at} of the run)`
-  const request = requests[strike.at - 1]
+function describeFault({ fault, at }: InjectedFault, requests: readonly RecordedRequest[]): string {
+  const { text } = faults[fault]
+  if (placeOf(fault) !== 'request') return `${text} (number ${at} of the run)`
+  const request = requests[at - 1]
   const what = request === undefined ? '' : ` (${operationOf(request)}, ${request.method} ${request.path})`
-  return `${text} at request ${strike.at} of ${requests.length}${what}`
+  return `${text} at request ${at} of ${requests.length}${what}`
 }
 
-/** Returns the word for a run without verdicts in the table. */
+/** Returns the word for a run without judgements in the table. */
 function describeEnd({ end, attempts }: FaultTestRun): string {
   if (end !== 'done') return end
   return attempts.length > 1 ? 'retried' : 'ok'
@@ -163,15 +165,14 @@ const explanations: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns a table with a row for each fault and a column for each request, and lines for assignments, file writes and
- * pairs.
+ * Returns a table with a row for each fault and a column for each request, and lines for assignments and file writes.
  */
 function describeTable(
   runs: readonly FaultTestRun[],
   requests: readonly RecordedRequest[],
   isMarkdown: boolean,
 ): string {
-  const words = new Map(runs.map((run) => [run.id, run.verdicts[0]?.name ?? describeEnd(run)]))
+  const words = new Map(runs.map((run) => [run.id, run.judgements[0]?.name ?? describeEnd(run)]))
   const rows = faultNames
     .filter((fault) => placeOf(fault) === 'request')
     .map((fault) => [fault, ...requests.map((_, index) => words.get(`${fault}@${index + 1}`) ?? '')])
@@ -191,7 +192,6 @@ function describeTable(
     ...summarize('Killed before an assignment', /^killed-before-assignment@\d+$/),
     ...summarize('Killed before a file write', /^killed-before-file-write@\d+$/),
     ...summarize('Killed in the middle of a file write', /^killed-in-file-write@\d+$/),
-    ...summarize('Pairs of faults', /\+/),
   ].join('\n\n')
 }
 

@@ -50,8 +50,10 @@ interface Effect {
 /**
  * Returns how to find the effect of an operation. Undefined if no known field would show the effect. The table is
  * inside a function, so that bundlers can leave it out.
+ *
+ * @param answers the id of the message that a new message answers
  */
-export function effectOf(operation: WriteOperationId): Effect | undefined {
+export function effectOf(operation: WriteOperationId, answers?: string): Effect | undefined {
   const effects: Readonly<Record<WriteOperationId, Effect | undefined>> = {
     'contacts.create': created('contacts', { email: 'email', isUnique: true }),
     'contacts.update': readBack(itemOf('contacts')),
@@ -62,7 +64,7 @@ export function effectOf(operation: WriteOperationId): Effect | undefined {
     'members.invite': created('members', { email: 'email', isUnique: true, hasNoTime: true }),
     'members.update': readBack(({ members }, { id }) => members.get(id)),
     'members.remove': gone('members'),
-    'messages.create': created('messages', { text: 'body_html', hasAuthor: true }),
+    'messages.create': created('messages', { text: 'body_html', hasAuthor: true, answers }),
     'messages.update': readBack(itemOf('messages')),
     'messages.delete': gone('messages'),
     'notes.create': created('notes', { text: 'body_html', hasAuthor: true }),
@@ -96,9 +98,11 @@ interface Traits {
   readonly hasNoTime?: boolean
   /** Whether an email address belongs to one item, so that the search can end at the first match. */
   readonly isUnique?: boolean
+  /** The id of an item of the list that must be older. */
+  readonly answers?: string | undefined
 }
 
-function created(list: ListName, { email, text, hasAuthor, hasNoTime, isUnique }: Traits): Effect {
+function created(list: ListName, { email, text, hasAuthor, hasNoTime, isUnique, answers }: Traits): Effect {
   return {
     async mark(body) {
       const words = text && (await loadPlainText())(String(body[text]))
@@ -106,12 +110,17 @@ function created(list: ListName, { email, text, hasAuthor, hasNoTime, isUnique }
     },
     async find(workspace, { path, body, since, author }) {
       const isSameText = comparingText(await loadPlainText())
+      const question =
+        answers === undefined ? undefined : (await withId(workspace, list, { ...path, id: answers }))?.[0]
+      const askedAt = question?.inserted_at
+      if (answers !== undefined && typeof askedAt !== 'number') return undefined
       const judge = (item: Item) =>
         every(
           !email || (item.user?.email === undefined ? undefined : lower(item.user.email) === lower(body[email])),
           !text || isSameText(Reflect.get(item, text), body[text]),
           !hasAuthor || isSame(item.user?.id, author),
           hasNoTime || isSince(item.inserted_at, since),
+          typeof askedAt !== 'number' || isNewer(item.inserted_at, askedAt),
         )
       return search(workspace, list, path, judge, isUnique)
     },
@@ -189,6 +198,11 @@ const latestTime = 1e11
 
 function isSince(time: unknown, since: number): Verdict {
   return typeof time === 'number' && time < latestTime ? time >= since : undefined
+}
+
+/** Times are in whole seconds, so two items of the same second can be in either order. */
+function isNewer(time: unknown, other: number): Verdict {
+  return typeof time !== 'number' || time === other ? undefined : time > other
 }
 
 function lower(text: unknown): string {

@@ -6,6 +6,12 @@
 
 export type { FindEffect, SentWrite } from './effects.ts'
 export type { OnceOptions } from './intent.ts'
-export { UnconfirmedWriteError, WriteJournalError } from './journal-errors.ts'
-export type { WriteCheck, WriteEntry, WriteState } from './records.ts'
+export {
+  type UnconfirmedReason,
+  UnconfirmedWriteError,
+  WriteJournalError,
+  WriteResolvedError,
+} from './journal-errors.ts'
+export type { WriteCheck, WriteEntry } from './records.ts'
 export { WriteJournal, type WriteJournalOptions, type WrittenOnce } from './write-journal.ts'
+export type { WriteState } from './write-state.ts'

@@ -1,10 +1,11 @@
+import type { SupportWorkspace } from '../client/index.ts'
 import type { Guard, Operation, OutgoingCall, Reply } from '../core/index.ts'
-import { InvalidArgumentError, NotFoundError, RequestError, SupportWorkspaceError } from '../errors/index.ts'
+import { InvalidArgumentError, RequestError, SupportWorkspaceError } from '../errors/index.ts'
 import { untilAborted } from '../shared/abort.ts'
-import { randomId } from '../shared/bytes.ts'
-import { type FindEffect, idOf } from './effects.ts'
-import { UnconfirmedWriteError } from './journal-errors.ts'
+import type { FindEffect } from './effects.ts'
+import { type Doubt, UnconfirmedWriteError } from './journal-errors.ts'
 import { type Stored, toStored, type WriteRecord } from './records.ts'
+import { type Before, Sending } from './sending.ts'
 import { watch } from './watch.ts'
 import { describeWrite, type Shared, type Write } from './write.ts'
 
@@ -12,6 +13,23 @@ type Send = (call: OutgoingCall) => Promise<Reply>
 
 /** The options of `journal.once`. */
 export interface OnceOptions {
+  /**
+   * The last look before the write is sent, for example whether the customer has written again. Runs before each
+   * attempt and after every wait: token, headers, permit of the rate limiter, `before`, record, request. If more than a
+   * second passes from its start until the record is written, it runs again, up to three times more.
+   *
+   * If it throws, the write is not sent. `once` rejects with the same error and the key is free, unless an earlier
+   * attempt of this key might have been applied: then the write stays unconfirmed, with the error as its `cause`.
+   *
+   * Its client reads past caches and without your middleware, and sends each request once, without waiting for the
+   * rate limiter. If the service refuses one of them with a 429, the write waits as if it had been refused itself.
+   */
+  readonly before?: ((client: SupportWorkspace) => unknown) | undefined
+  /**
+   * The id of the message that a new message answers. When the journal confirms the write, a text counts only if it is
+   * newer than that message, so that the same text from before the question is not taken for the reply.
+   */
+  readonly answers?: string | undefined
   /**
    * Finds out whether the write was applied. Without `find`, the journal cannot confirm custom operations
    * (`workspace.call`, `workspace.request`), `tasks.create` and `segments.create`.
@@ -34,21 +52,19 @@ export class Intent {
   /** Goes into the client of the function. */
   readonly guard: Guard = {
     middleware: (call, next) => this.#pass(call, next),
-    around: (request, attempt) => this.#around(request, attempt),
+    around: (request, attempt) => this.#sender?.around(request, attempt) ?? request(),
   }
   readonly #shared: Shared
   readonly #key: string
-  readonly #options: OnceOptions
+  readonly #options: OnceOptions & { readonly before?: Before | undefined }
   #sending: Promise<Reply> | undefined
   /** Of the call that sends the write. The object is the same if a middleware outside the journal repeats the call. */
   #operation: Operation | undefined
-  /** Runs around each request of the write. */
-  #around: Guard['around'] = (request) => request()
   #misuse: SupportWorkspaceError | undefined
   /** The result of the write. Undefined until the write is applied. */
   #applied: { readonly id?: string | undefined } | undefined
-  /** The record that this process stored for its attempt. Only this process waits for the response of the attempt. */
-  #mine: Stored | undefined
+  /** Sends the write and keeps its record. Undefined until the key is free. */
+  #sender: Sending | undefined
   #hasResent = false
   /** The error of this process's attempt, if its outcome is unknown. */
   #failure: RequestError | undefined
@@ -95,13 +111,17 @@ export class Intent {
   }
 
   async #settle(call: OutgoingCall, send: Send): Promise<Reply> {
-    const write = await describeWrite(call, this.#options.find, this.#shared)
+    const { records } = this.#shared
+    const describe = () => describeWrite(call, this.#options, this.#shared)
+    let write = await describe()
     for (;;) {
-      const found = await untilAborted(this.#shared.records.get(this.#key), call.signal)
+      const found = await untilAborted(records.get(this.#key), call.signal)
       if (found !== undefined) this.#checkUse(write, found.record)
       else if (this.#failure !== undefined) {
         // Somebody has resolved the write as absent. Only the next `once` sends it.
-        throw new UnconfirmedWriteError(this.#key, 'its record was removed', write.sent, this.#failure)
+        throw this.#unconfirmed(write, { reason: 'removed', problem: 'its record was removed' })
+      } else if (await untilAborted(records.isForeign(this.#key), call.signal)) {
+        throw this.#misused('is held by the approvals in the same storage')
       }
       if (found?.record.state === 'applied') {
         this.#applied = { id: found.record.id }
@@ -110,7 +130,34 @@ export class Intent {
       const isFree = found === undefined || (await this.#confirm(write, found))
       const reply = isFree ? await this.#send(write, send, found) : undefined
       if (reply !== undefined) return reply
+      write = await describe()
     }
+  }
+
+  /**
+   * Sends the write and returns the reply. Returns undefined if the record has to be read again.
+   *
+   * @param repeated the record of an unconfirmed write that is sent again
+   */
+  async #send(write: Write, send: Send, repeated: Stored | undefined): Promise<Reply | undefined> {
+    const { stopAfter, unconfirmed } = this.#shared
+    if (unconfirmed >= stopAfter) throw stopped(write, stopAfter)
+    this.#hasResent ||= repeated !== undefined
+    this.#sender = new Sending(this.#shared, this.#key, write, this.#options.before, repeated)
+    const sent = await this.#sender.send(() => send(write.call))
+    if (sent === 'outdated') return undefined
+    if ('declined' in sent) {
+      const reason = repeated === undefined ? 'unclear' : 'absent'
+      const doubt = { reason, problem: '`before` has prevented that it is sent again', cause: sent.declined } as const
+      return this.#leave(write, this.#sender.stored as Stored, doubt)
+    }
+    if ('failure' in sent) {
+      this.#failure = sent.failure
+      return undefined
+    }
+    this.#applied = { id: sent.id }
+    this.#shared.unconfirmed = 0
+    return sent.reply
   }
 
   /**
@@ -136,108 +183,32 @@ export class Intent {
     }
   }
 
-  /**
-   * Sends the write and returns the reply. Returns undefined if another process has taken the key, or the outcome is
-   * unknown.
-   *
-   * @param repeated the record of an unconfirmed write that is sent again
-   */
-  async #send(write: Write, send: Send, repeated?: Stored): Promise<Reply | undefined> {
-    const { records, clock, stopAfter, unconfirmed } = this.#shared
-    if (unconfirmed >= stopAfter) throw stopped(write, stopAfter)
-    const isDelete = write.call.operation.method === 'DELETE'
-    this.#mine = repeated
-    this.#hasResent ||= repeated !== undefined
-    /** The record before the attempt, to restore if the attempt was rejected. Undefined if the record must stay. */
-    let before: { readonly stored: Stored | undefined } | undefined
-    let isTaken = false
-    let isRefused = false
-    /** The last storage operation: writes or restores the record, and continues even if the call has ended. */
-    let step: Promise<void> = Promise.resolve()
-    const then = (next: () => Promise<void>) => {
-      step = step.catch(() => {}).then(next)
-      return step
-    }
-    const take = async () => {
-      const sentAt = this.#mine?.record.sentAt ?? clock.now()
-      const next = toStored({ ...write.record, state: 'sending', attempt: randomId(), sentAt })
-      isTaken = !(await records.replace(this.#key, this.#mine, next))
-      if (isTaken) throw new SupportWorkspaceError('Another process sends this write.', { hint: 'Wait for it.' })
-      before ??= { stored: this.#mine }
-      this.#mine = next
-    }
-    const takeBack = async () => {
-      if (before === undefined || this.#mine === undefined) return
-      // The write was sent before this attempt. If another process has confirmed it since, its record must stay.
-      const next = before.stored && toStored(before.stored.record)
-      if (next === undefined) await this.#answer(this.#mine, undefined)
-      else await records.replace(this.#key, this.#mine, next)
-      this.#mine = next
-      before = undefined
-    }
-    /** Whether a repeated DELETE got a 404, because the first DELETE can be its cause. */
-    const isGone = (thrown: unknown) => isDelete && before?.stored !== undefined && thrown instanceof NotFoundError
-    this.#around = async (request, { untilEnd, mayHaveBeenApplied }) => {
-      // If the record could not be restored after the last attempt, it is still to be restored.
-      if (!isRefused) before = undefined
-      isRefused = false
-      try {
-        await untilEnd(then(take))
-        return await request()
-      } catch (thrown) {
-        isRefused = !mayHaveBeenApplied(thrown) && !isGone(thrown)
-        // If the storage fails as well, the caller gets the error of the request.
-        if (isRefused) await untilEnd(then(takeBack)).catch(() => {})
-        throw thrown
-      }
-    }
-    try {
-      const reply = await send(write.call)
-      const id = idOf(reply.data)
-      if (this.#mine !== undefined)
-        await this.#answer(this.#mine, toStored({ ...this.#mine.record, state: 'applied', id }))
-      this.#applied = { id }
-      this.#shared.unconfirmed = 0
-      return reply
-    } catch (thrown) {
-      await step.catch(() => {})
-      if (isTaken) return undefined
-      // If restoring the record failed in the guard, try again: the storage might work now.
-      if (isRefused) await takeBack()
-      const isUnconfirmed = thrown instanceof RequestError && (thrown.outcome === 'unknown' || isGone(thrown))
-      if (this.#mine === undefined || !isUnconfirmed) throw thrown
-      this.#failure = thrown
-      return undefined
-    }
-  }
-
-  /**
-   * Stores the result from the response of an attempt, even if another process has stored its own finding meanwhile.
-   */
-  async #answer(mine: Stored, next: Stored | undefined): Promise<void> {
-    const { records } = this.#shared
-    for (let expected: Stored | undefined = mine; ; ) {
-      if (await records.replace(this.#key, expected, next)) return
-      const now = await records.get(this.#key)
-      // Another process sends the write again, so the record is about that attempt.
-      if (now !== undefined && now.record.attempt !== mine.record.attempt) return
-      expected = now
-    }
-  }
-
   /** Checks whether a write was applied. Returns true to send it, false to read its record again. */
   async #confirm(write: Write, found: Stored): Promise<boolean> {
-    const isOwn = found.record.attempt === this.#mine?.record.attempt
+    const isOwn = found.record.attempt === this.#sender?.stored?.record.attempt
+    if (isOwn && this.#shared.isHasty) {
+      await this.#leave(write, found, { reason: 'unclear', problem: 'its response was lost' })
+      return false
+    }
     const doubt = await watch(write, this.#key, found, isOwn, this.#shared)
     if (doubt === undefined) return false
-    const { stored, problem, cause } = doubt
     const mayRepeat = write.call.operation.method === 'DELETE' || this.#options.resendIfAbsent === true
-    if (problem === write.absent && mayRepeat && !this.#hasResent) return true
+    if (doubt.reason === 'absent' && mayRepeat && !this.#hasResent) return true
+    await this.#leave(write, doubt.stored, doubt)
+    return false
+  }
+
+  /** Leaves a write unconfirmed. Returns if its record has changed meanwhile. */
+  async #leave(write: Write, stored: Stored, doubt: Doubt): Promise<undefined> {
     const unconfirmed = toStored({ ...stored.record, state: 'unconfirmed' })
     const isKnown = stored.record.state === 'unconfirmed'
-    if (!isKnown && !(await this.#shared.records.replace(this.#key, stored, unconfirmed))) return false
+    if (!isKnown && !(await this.#shared.records.replace(this.#key, stored, unconfirmed))) return
     if (this.#failure !== undefined) this.#shared.unconfirmed += 1
-    throw new UnconfirmedWriteError(this.#key, problem, write.sent, this.#failure, cause)
+    throw this.#unconfirmed(write, doubt)
+  }
+
+  #unconfirmed({ sent }: Write, doubt: Doubt): UnconfirmedWriteError {
+    return new UnconfirmedWriteError(this.#key, doubt, sent, this.#failure)
   }
 
   #misused(

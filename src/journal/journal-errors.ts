@@ -2,6 +2,28 @@ import { isSupportWorkspaceError, RequestError, SupportWorkspaceError } from '..
 import { safeCause } from '../errors/redact.ts'
 import { failureOf } from '../storage/interface.ts'
 import type { SentWrite } from './effects.ts'
+import type { WriteState } from './write-state.ts'
+
+/**
+ * Why a write is unconfirmed:
+ *
+ * - `absent`: the service was asked, and does not show the write.
+ * - `several`: more than one write may have left what the service shows.
+ * - `unreadable`: the check failed, and the error is the `cause`.
+ * - `changed`: an earlier run sent another body or query.
+ * - `unclear`: the service does not show enough to tell, or was not asked yet.
+ * - `removed`: the record was removed while this call confirmed the write.
+ * - `invalid-find`: the `find` option returned no list of effects.
+ */
+export type UnconfirmedReason = 'absent' | 'several' | 'unreadable' | 'changed' | 'unclear' | 'removed' | 'invalid-find'
+
+/** Why a write is unconfirmed, in one word and in a sentence. */
+export interface Doubt {
+  readonly reason: UnconfirmedReason
+  readonly problem: string
+  /** What a check or a `before` has thrown. */
+  readonly cause?: unknown
+}
 
 /**
  * The journal could not find out whether the write was applied, and does not resend it. The write stays `unconfirmed`
@@ -13,6 +35,8 @@ export class UnconfirmedWriteError extends RequestError {
 
   /** The key of the write in the journal. */
   readonly key: string
+  /** Why the write is unconfirmed, for a program. `message` has it in words. */
+  readonly reason: UnconfirmedReason
   /** The id of the conversation that the write belongs to. Undefined if its path has no `conversation_id`. */
   readonly conversation: string | undefined
   /** Request body as JSON text. Not part of `message` or `toJSON()`. */
@@ -21,15 +45,14 @@ export class UnconfirmedWriteError extends RequestError {
   /** @param failure the error of the attempt. Undefined if an earlier run sent the write */
   constructor(
     key: string,
-    problem: string,
+    { reason, problem, cause: thrown }: Doubt,
     { operation, path, body }: Pick<SentWrite, 'operation' | 'path' | 'body'>,
     failure: RequestError | undefined,
-    thrown: unknown = failure,
   ) {
     const conversation = path.conversation_id
     const place = conversation === undefined ? '' : ` in the conversation ${conversation}`
     // An error of `find` can contain a request, and with it the token.
-    const cause = thrown === undefined || isSupportWorkspaceError(thrown) ? thrown : safeCause(thrown)
+    const cause = thrown === undefined || isSupportWorkspaceError(thrown) ? (thrown ?? failure) : safeCause(thrown)
     super(`${operation} of the key "${key}"${place} may have been applied: ${problem}.`, {
       operation,
       outcome: 'unknown',
@@ -39,8 +62,33 @@ export class UnconfirmedWriteError extends RequestError {
       cause,
     })
     this.key = key
+    this.reason = reason
     this.conversation = conversation
     Object.defineProperty(this, 'text', { value: JSON.stringify(body) })
+  }
+}
+
+/**
+ * `journal.resolve` has changed nothing, because another process or person was faster. `state` and `id` say what is
+ * there now.
+ */
+export class WriteResolvedError extends SupportWorkspaceError {
+  static override readonly kind: string = 'WriteResolvedError'
+
+  /** The key of the write in the journal. */
+  readonly key: string
+  /** The state of the write now. Undefined if its record was removed, so that the next `once` sends the write. */
+  readonly state: WriteState | undefined
+  /** The id of the created or changed item, if it is known. */
+  readonly id: string | undefined
+
+  constructor(key: string, now: { readonly state: WriteState; readonly id?: string | undefined } | undefined) {
+    const { state, id } = now ?? {}
+    const problem = state === 'applied' ? 'is applied already' : `has just changed, and is ${state ?? 'removed'} now`
+    super(`The write "${key}" ${problem}.`, { hint: '`journal.list` shows the writes.' })
+    this.key = key
+    this.state = state
+    this.id = id
   }
 }
 

@@ -3,15 +3,7 @@ import { randomId } from '../shared/bytes.ts'
 import { parseObject } from '../shared/json.ts'
 import { type Change, GuardedStorage, type KeyValueStorage } from '../storage/interface.ts'
 import { WriteJournalError } from './journal-errors.ts'
-
-/**
- * The state of a write:
- *
- * - `sending`: a process is sending the write, or has ended before the response came.
- * - `applied`: the service has applied the write.
- * - `unconfirmed`: the journal could not find out whether the write was applied.
- */
-export type WriteState = 'sending' | 'applied' | 'unconfirmed'
+import type { WriteState } from './write-state.ts'
 
 /** A write in the journal. */
 export interface WriteEntry {
@@ -78,12 +70,24 @@ export function toStored(record: WriteRecord): Stored {
 /** The start of the journal's keys, because connections can be in the same storage. */
 const prefix = 'writes:'
 
+/** The starts of the keys of approvals, open and final, which are also names of writes. */
+const foreign = ['approvals:open:', 'approvals:final:']
+
 /** The records of a journal by key. Every method throws `WriteJournalError` if the storage fails. */
 export class WriteRecords {
   readonly #storage: GuardedStorage
+  readonly #foreign: readonly GuardedStorage[]
 
   constructor(storage: KeyValueStorage) {
-    this.#storage = new GuardedStorage(storage, prefix, (key, thrown) => new WriteJournalError(key, thrown))
+    const failed = (key: string | undefined, thrown: unknown) => new WriteJournalError(key, thrown)
+    this.#storage = new GuardedStorage(storage, prefix, failed)
+    this.#foreign = foreign.map((start) => new GuardedStorage(storage, start, failed))
+  }
+
+  /** Whether approvals in the same storage have a write of this name. */
+  async isForeign(key: string): Promise<boolean> {
+    for (const other of this.#foreign) if ((await other.get(key)) !== null) return true
+    return false
   }
 
   async get(key: string): Promise<Stored | undefined> {

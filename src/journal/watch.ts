@@ -1,7 +1,8 @@
 import { sleep, untilAborted } from '../shared/abort.ts'
 import { notify } from '../shared/notify.ts'
+import type { Doubt } from './journal-errors.ts'
 import { isSame, type Stored, toStored } from './records.ts'
-import { type Finding, lookFor, type Shared, type Write } from './write.ts'
+import { lookFor, type Shared, type Write } from './write.ts'
 
 const longestPause = 8_000
 
@@ -22,11 +23,11 @@ export async function watch(
   found: Stored,
   isOwn: boolean,
   shared: Shared,
-): Promise<(Finding & { readonly stored: Stored }) | undefined> {
+): Promise<(Doubt & { readonly stored: Stored }) | undefined> {
   const { records, clock } = shared
   const { signal } = write.call
   const { state, operation, timeout, watched = 0, sentAt } = found.record
-  const isHopeless = state === 'unconfirmed' || (isOwn && write.find === undefined)
+  const isHopeless = shared.isHasty || state === 'unconfirmed' || (isOwn && write.find === undefined)
   const patience = isHopeless ? 0 : timeout + shared.confirmTimeout
   const start = performance.now() - (isOwn ? timeout : watched)
   const left = () => start + patience - performance.now()
@@ -41,7 +42,7 @@ export async function watch(
     if (stored === undefined || !isSame(stored, found)) return undefined
     notify(shared.onCheck, { key, operation, since: sentAt, until: clock.now() + Math.max(0, Math.ceil(left())) })
     const finding = await untilAborted(lookFor(write, key, found.record, shared), signal)
-    if (finding.effect !== undefined) {
+    if ('effect' in finding) {
       await records.replace(key, stored, toStored({ ...stored.record, state: 'applied', id: finding.effect.id }))
       shared.unconfirmed = 0
       return undefined

@@ -1,7 +1,7 @@
 // src/journal keeps a record of each write, so that a job can run again and each of its writes is sent at most once. It
 // imports the client. No other folder except the entry points imports the journal.
 
-import type { SupportWorkspace } from '../client/index.ts'
+import { type SupportWorkspace, TokenIdentities } from '../client/index.ts'
 import { type ClientOptions, changeableChecks, createLog, traced } from '../core/index.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import type { Actor } from '../shared/actor.ts'
@@ -19,25 +19,18 @@ import {
 } from '../shared/check-options.ts'
 import { checkStorage, type KeyValueStorage } from '../storage/interface.ts'
 import type { FindEffect } from './effects.ts'
-import { rememberIdentity } from './identity.ts'
 import { Intent, type OnceOptions } from './intent.ts'
-import {
-  type Stored,
-  toStored,
-  type WriteCheck,
-  type WriteEntry,
-  type WriteRecord,
-  WriteRecords,
-  type WriteState,
-} from './records.ts'
+import { WriteResolvedError } from './journal-errors.ts'
+import { type Stored, toStored, type WriteCheck, type WriteEntry, type WriteRecord, WriteRecords } from './records.ts'
 import { ServiceClock } from './service-clock.ts'
 import type { Shared } from './write.ts'
+import type { WriteState } from './write-state.ts'
 
 /** The options of a `WriteJournal`. */
 export interface WriteJournalOptions<A extends Actor = Actor> {
   /**
-   * Client that sends and checks the writes. Use one journal for each organization, because the journal asks for the
-   * organization of the client's token only once.
+   * Client that sends and checks the writes. A key belongs to one organization, so put the organization into the keys
+   * if the client's token can be of several.
    */
   readonly workspace: SupportWorkspace<A>
   /**
@@ -72,6 +65,12 @@ export interface WriteJournalOptions<A extends Actor = Actor> {
    * @default no logger, or `console` if the environment variable `SUPPORT_WORKSPACE_LOG` names a level
    */
   readonly logger?: ClientOptions['logger']
+  /**
+   * Whether a lost write is checked by later calls of `once` only, and then one time each, so that none of them waits.
+   *
+   * @internal
+   */
+  readonly isHasty?: boolean | undefined
 }
 
 /** The result of `once`: the write was applied. */
@@ -89,9 +88,12 @@ const journalChecks = {
   stopAfter: (name, value) => checkInteger(name, value, 1),
   onCheck: checkFunction<NonNullable<WriteJournalOptions['onCheck']>>,
   logger: changeableChecks().logger,
+  isHasty: checkFlag,
 } satisfies Record<keyof WriteJournalOptions, Check<unknown>>
 
 const onceChecks = {
+  before: checkFunction<NonNullable<OnceOptions['before']>>,
+  answers: checkText,
   find: checkFunction<FindEffect>,
   resendIfAbsent: checkFlag,
 } satisfies Record<keyof OnceOptions, Check<unknown>>
@@ -133,7 +135,8 @@ export class WriteJournal<A extends Actor = Actor> {
       workspace: reader,
       records: new WriteRecords(checkStorage(given.storage as KeyValueStorage)),
       clock,
-      identify: rememberIdentity(reader),
+      identities: new TokenIdentities(reader),
+      isHasty: given.isHasty ?? false,
       confirmTimeout: given.confirmTimeout ?? 30_000,
       onCheck: given.onCheck,
       log: createLog(given.logger, undefined),
@@ -212,18 +215,21 @@ export class WriteJournal<A extends Actor = Actor> {
    * for a write that is `sending`. Use `absent` only after the process that was sending the write has ended, because a
    * stopped process could still send the write when it wakes up.
    *
-   * @throws InvalidArgumentError if the journal has no record of the key, the write is `applied`, or its record has
-   *   just changed.
+   * @throws InvalidArgumentError if the journal has no record of the key
+   * @throws WriteResolvedError if the write is `applied`, or another process has just changed its record
    */
   resolve(key: string, as: 'applied' | 'absent'): Promise<void> {
     return traced(async () => {
       checkOneOf('as', as, ['applied', 'absent'])
       const stored = await this.#shared.records.get(checkText('key', key))
       const next = as === 'applied' && stored ? toStored({ ...stored.record, state: 'applied' }) : undefined
-      const fail = (problem: string) => new InvalidArgumentError('key', problem, '`journal.list` shows the writes.')
-      if (stored === undefined) throw fail(`The journal has no record of the write "${key}".`)
-      if (stored.record.state === 'applied') throw fail(`The write "${key}" is applied already.`)
-      if (!(await this.#shared.records.replace(key, stored, next))) throw fail(`The write "${key}" has just changed.`)
+      if (stored === undefined) {
+        const problem = `The journal has no record of the write "${key}".`
+        throw new InvalidArgumentError('key', problem, '`journal.list` shows the writes.')
+      }
+      if (stored.record.state === 'applied') throw new WriteResolvedError(key, stored.record)
+      if (!(await this.#shared.records.replace(key, stored, next)))
+        throw new WriteResolvedError(key, (await this.#shared.records.get(key))?.record)
       this.#shared.unconfirmed = 0
     })
   }

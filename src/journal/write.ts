@@ -1,14 +1,13 @@
-import type { SupportWorkspace, WriteOperationId } from '../client/index.ts'
+import type { SupportWorkspace, TokenIdentities, WriteOperationId } from '../client/index.ts'
 import type { Log, OutgoingCall } from '../core/index.ts'
-import { isSupportWorkspaceError } from '../errors/index.ts'
+import { InvalidArgumentError, isSupportWorkspaceError } from '../errors/index.ts'
 import { untilAborted } from '../shared/abort.ts'
 import { sha256 } from '../shared/bytes.ts'
 import { longestTimer } from '../shared/check-options.ts'
 import { parseObject, sortedJson } from '../shared/json.ts'
 import { inTime } from '../storage/interface.ts'
 import { effectOf, type FindEffect, idOf, type SentWrite } from './effects.ts'
-import type { Identify } from './identity.ts'
-import { WriteJournalError } from './journal-errors.ts'
+import { type Doubt, WriteJournalError } from './journal-errors.ts'
 import type { WriteCheck, WriteRecord, WriteRecords } from './records.ts'
 import type { ServiceClock } from './service-clock.ts'
 
@@ -22,16 +21,27 @@ export interface Shared {
   readonly clock: ServiceClock
   readonly onCheck: ((check: WriteCheck) => void) | undefined
   readonly log: Log | undefined
-  readonly identify: Identify
+  readonly identities: TokenIdentities
+  /** Whether a lost write is checked by later calls only, and then once. */
+  readonly isHasty: boolean
   /** Number of unconfirmed writes in a row after which the journal stops sending. */
   readonly stopAfter: number
   /** Number of unconfirmed writes in a row so far. */
   unconfirmed: number
 }
 
+/** Whose token sends the write. */
+export interface Sender {
+  /** The id of the organization. */
+  readonly organization: string
+  /** The id of the person. Undefined if the service does not say. */
+  readonly author: string | undefined
+}
+
 /** A write, its part of the record, and the function that finds its effect. */
 export interface Write {
   readonly call: OutgoingCall
+  readonly sender: Sender
   readonly sent: Omit<SentWrite, 'since' | 'author'>
   readonly record: Pick<WriteRecord, 'author' | 'place' | 'operation' | 'path' | 'input' | 'mark' | 'timeout'>
   readonly find: FindEffect | undefined
@@ -40,11 +50,7 @@ export interface Write {
 }
 
 /** The effect of a write, or why it is unknown. */
-export interface Finding {
-  readonly effect?: { readonly id?: string | undefined }
-  readonly problem: string
-  readonly cause?: unknown
-}
+export type Finding = { readonly effect: { readonly id?: string | undefined } } | Doubt
 
 /** How much earlier than the write the service's time of its effect can be, in milliseconds. */
 const tolerance = 300_000
@@ -52,13 +58,17 @@ const tolerance = 300_000
 /** Describes a call for its record. Asks the service for the organization and the author. */
 export async function describeWrite(
   call: OutgoingCall,
-  ownFind: FindEffect | undefined,
+  { find: ownFind, answers }: { readonly find?: FindEffect | undefined; readonly answers?: string | undefined },
   shared: Shared,
 ): Promise<Write> {
   const { operation, path, query, timeout, totalTimeout } = call
   const body = parseObject(call.body) ?? {}
   const isCustom = operation.evidence === undefined
-  const effect = isCustom ? undefined : effectOf(operation.id as WriteOperationId)
+  const effect = isCustom ? undefined : effectOf(operation.id as WriteOperationId, answers)
+  if (answers !== undefined && (operation.id !== 'messages.create' || ownFind !== undefined)) {
+    const hint = 'Leave it out, and compare the times in `find`.'
+    throw new InvalidArgumentError('answers', '`answers` is only for `messages.create` without `find`.', hint)
+  }
   const find = ownFind ?? effect?.find
   // Confirming an assignment can require the list of members.
   const scopes = [
@@ -67,7 +77,8 @@ export async function describeWrite(
   ]
   const required = effect !== undefined && ownFind === undefined ? scopes.flat() : []
   // The clock also learns the time of the service from this response.
-  const { organization, author } = await untilAborted(shared.identify(operation.id, required), call.signal)
+  const identity = shared.identities.latest(operation.id, required)
+  const { organization, author } = await untilAborted(identity, call.signal)
   const place = await sha256(JSON.stringify([call.baseUrl, organization]))
   const input = await sha256(sortedJson([place, operation.id, path, query, call.body]))
   const look = find === effect?.find ? await effect?.mark?.(body) : input
@@ -76,6 +87,7 @@ export async function describeWrite(
   const longest = Math.min(timeout, totalTimeout, Number.MAX_SAFE_INTEGER)
   return {
     call,
+    sender: { organization, author },
     find,
     // An older item, for example a contact that was there before, is not the effect.
     absent:
@@ -99,16 +111,16 @@ export async function lookFor(
   { sentAt, mark, author, input: sentInput }: WriteRecord,
   shared: Shared,
 ): Promise<Finding> {
-  if (input !== sentInput) return { problem: 'it was sent with another body or query' }
+  if (input !== sentInput) return { reason: 'changed', problem: 'it was sent with another body or query' }
   try {
     const since = (sentAt - tolerance) / 1000
     const looking = find?.(shared.workspace, { ...structuredClone(sent), since, author })
     // The promise of a caller's `find` can stay pending.
     const effects = await inTime(looking, Math.min(call.totalTimeout, longestTimer))
-    if (effects === undefined) return { problem: 'the service does not show enough to tell' }
+    if (effects === undefined) return { reason: 'unclear', problem: 'the service does not show enough to tell' }
     // `some` skips the holes of an array, so the array is spread.
     if (!Array.isArray(effects) || [...effects].some((effect) => typeof effect !== 'object' || effect === null)) {
-      return { problem: 'the `find` option returned no list of effects' }
+      return { reason: 'invalid-find', problem: 'the `find` option returned no list of effects' }
     }
     const found = new Map(effects.map((effect) => [idOf(effect) ?? effect, { id: idOf(effect) }]))
     // The records are read after the effects, so each write that caused one of the effects has its record in the
@@ -119,13 +131,13 @@ export async function lookFor(
     }
     const own = [...found.values()].filter(({ id }) => id === undefined || !others.some((other) => other.id === id))
     const [effect, ...more] = own
-    if (effect === undefined) return { problem: absent }
+    if (effect === undefined) return { reason: 'absent', problem: absent }
     // A similar write whose id is unknown can have caused the effect.
     const isClear = more.length === 0 && others.every(({ id }) => id !== undefined)
-    return isClear ? { effect, problem: '' } : { problem: 'another write may have left what looks like it' }
+    return isClear ? { effect } : { reason: 'several', problem: 'another write may have left what looks like it' }
   } catch (cause) {
     const { remedy } = isSupportWorkspaceError(cause) ? cause : {}
     if (remedy === 'reconnect' || (remedy === 'retry' && cause instanceof WriteJournalError)) throw cause
-    return { problem: 'the check failed', cause }
+    return { reason: 'unreadable', problem: 'the check failed', cause }
   }
 }

@@ -3,7 +3,7 @@ import type { Grant } from './data/grants.ts'
 import type { Scope } from './data/scope-catalog.ts'
 import type { RequestBody } from './http.ts'
 import type { LogEntry } from './request-log.ts'
-import type { Service } from './service.ts'
+import type { SandboxData } from './sandbox-data.ts'
 
 /** Types of the Hono app: what it reports to the transport, and what its middleware adds to a request. */
 export interface AppEnv {
@@ -31,7 +31,7 @@ export interface Operation {
   readonly scope?: Scope | undefined
   /** Inferred parts: whether the path is inferred, and which body fields only the MCP tools name. */
   readonly guesses?: { readonly path: boolean; readonly body: readonly string[] }
-  readonly handler: (service: Service) => Handler<AppEnv>
+  readonly handler: (sandbox: SandboxData) => Handler<AppEnv>
 }
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'

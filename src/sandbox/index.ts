@@ -12,7 +12,7 @@
 // 1. start-sandbox.ts
 // 2. server/ and console/
 // 3. oauth/ and operations/
-// 4. addresses.ts, app-env.ts, html-page.ts, http.ts, request-log.ts, sandbox-options.ts and service.ts
+// 4. addresses.ts, app-env.ts, html-page.ts, http.ts, request-log.ts, sandbox-data.ts and sandbox-options.ts
 // 5. faults/, which also has the types of the app
 // 6. data/, random.ts and schema.ts
 
@@ -33,8 +33,8 @@ export type {
 export type { Fault, FaultRule, Faults } from './faults/fault.ts'
 export { parseFault } from './faults/fault-text.ts'
 export type { RecordedRequest } from './request-log.ts'
+export type { AnswerOptions, ConversationChanges, EffectiveWrite, TokenOptions } from './sandbox-data.ts'
 export type { RequestRate, SandboxApp, SandboxOptions } from './sandbox-options.ts'
-export type { AnswerOptions, ConversationChanges, EffectiveWrite, TokenOptions } from './service.ts'
 export {
   createSandbox,
   type OrganizationState,

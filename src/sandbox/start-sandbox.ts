@@ -2,6 +2,7 @@ import type { Hono } from 'hono'
 import type { AsyncDisposal, PlatformFetch } from '../shared/web-types.ts'
 import type { AppEnv } from './app-env.ts'
 import { createConsole } from './console/console.ts'
+import type { OrganizationData } from './data/organization-data.ts'
 import type {
   Contact,
   Conversation,
@@ -11,23 +12,22 @@ import type {
   Organization,
   OrganizationSettings,
 } from './data/shapes.ts'
-import type { Workspace } from './data/workspace.ts'
 import { checkFault, type Fault, type Faults } from './faults/fault.ts'
 import { Delays, FaultList } from './faults/inject-faults.ts'
 import { type RecordedRequest, RequestLog } from './request-log.ts'
+import {
+  type AnswerOptions,
+  type ConversationChanges,
+  type EffectiveWrite,
+  SandboxData,
+  type TokenOptions,
+} from './sandbox-data.ts'
 import { readSandboxOptions, redirectUriSchema, type SandboxApp, type SandboxOptions } from './sandbox-options.ts'
 import { checkValue, nonEmptyText, text } from './schema.ts'
 import { createApp } from './server/app.ts'
 import { createMswHandlers, createSandboxFetch } from './server/in-process.ts'
 import { listen, type RunningServer } from './server/listen.ts'
 import type { AppParts } from './server/record.ts'
-import {
-  type AnswerOptions,
-  type ConversationChanges,
-  type EffectiveWrite,
-  Service,
-  type TokenOptions,
-} from './service.ts'
 
 /** The stored data of one organization. Every value is a copy. */
 export interface OrganizationState {
@@ -158,12 +158,12 @@ export interface Sandbox extends AsyncDisposal {
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const parts = createParts(options, true)
-  const { service, faults, log } = parts
+  const { sandbox, faults, log } = parts
   const app = createApp(parts)
   const server = await listen(
     app,
-    (addresses) => createConsole({ service, faults, log, addresses, fetch: createSandboxFetch(app, addresses.url) }),
-    service.settings,
+    (addresses) => createConsole({ sandbox, faults, log, addresses, fetch: createSandboxFetch(app, addresses.url) }),
+    sandbox.settings,
   )
   return sandboxOf(app, parts, server)
 }
@@ -189,11 +189,11 @@ function createParts(options: SandboxOptions, captureBodies: boolean): AppParts 
   const { onRequest } = settings
   // In a microtask, an error that the function throws cannot break the response.
   if (onRequest !== undefined) log.onFinish((request) => queueMicrotask(() => onRequest(request)))
-  return { service: new Service(settings), faults: new FaultList(), log, delays: new Delays(), captureBodies }
+  return { sandbox: new SandboxData(settings), faults: new FaultList(), log, delays: new Delays(), captureBodies }
 }
 
-function sandboxOf(hono: Hono<AppEnv>, { service, faults, log, delays }: AppParts, server: RunningServer): Sandbox {
-  const { app } = service.settings
+function sandboxOf(hono: Hono<AppEnv>, { sandbox, faults, log, delays }: AppParts, server: RunningServer): Sandbox {
+  const { app } = sandbox.settings
   const close = async (): Promise<void> => {
     delays.endAll()
     await server.close()
@@ -201,26 +201,26 @@ function sandboxOf(hono: Hono<AppEnv>, { service, faults, log, delays }: AppPart
   return {
     url: server.url,
     app,
-    state: createState(service),
+    state: createState(sandbox),
     faults,
     requests: log.requests,
     fetch: createSandboxFetch(hono, server.url),
-    issueToken: (options) => service.issueToken(options),
+    issueToken: (options) => sandbox.issueToken(options),
     revoke(token) {
       checkValue('The token', token, text)
-      return service.grants.revoke(token)
+      return sandbox.grants.revoke(token)
     },
-    revokeAll: () => service.grants.revokeAll(),
+    revokeAll: () => sandbox.grants.revokeAll(),
     receiveMessage(conversationId, bodyHtml) {
       checkValue('The message', bodyHtml, nonEmptyText)
-      return service.receiveMessage(conversationId, bodyHtml)
+      return sandbox.receiveMessage(conversationId, bodyHtml)
     },
     answer(conversationId, bodyHtml, options) {
       checkValue('The message', bodyHtml, nonEmptyText)
-      return service.answer(conversationId, bodyHtml, options)
+      return sandbox.answer(conversationId, bodyHtml, options)
     },
-    updateConversation: (conversationId, changes) => service.updateConversation(conversationId, changes),
-    removeItem: (id) => service.removeItem(id),
+    updateConversation: (conversationId, changes) => sandbox.updateConversation(conversationId, changes),
+    removeItem: (id) => sandbox.removeItem(id),
     registerRedirectUri(uri) {
       checkValue('The redirect URI', uri, redirectUriSchema)
       app.redirectUris.push(uri)
@@ -236,27 +236,27 @@ function sandboxOf(hono: Hono<AppEnv>, { service, faults, log, delays }: AppPart
   }
 }
 
-function createState(service: Service): SandboxState {
-  const state = organizationState(service.firstWorkspace)
+function createState(sandbox: SandboxData): SandboxState {
+  const state = organizationState(sandbox.firstOrganization)
   return Object.defineProperties(state, {
-    organizations: getter(() => [...service.workspaces.values()].map(({ organization }) => organization)),
-    writes: getter(() => service.writes),
-    tokens: getter(() => service.grants.issuedTokens().length),
-    of: { value: (id: string) => organizationState(service.workspace(id)) },
+    organizations: getter(() => [...sandbox.organizations.values()].map(({ organization }) => organization)),
+    writes: getter(() => sandbox.writes),
+    tokens: getter(() => sandbox.grants.issuedTokens().length),
+    of: { value: (id: string) => organizationState(sandbox.dataOf(id)) },
   }) as SandboxState
 }
 
-function organizationState(workspace: Workspace): OrganizationState {
+function organizationState(data: OrganizationData): OrganizationState {
   return Object.defineProperties({} as OrganizationState, {
-    organization: getter(() => workspace.organization),
-    settings: getter(() => workspace.settings),
-    conversations: getter(() => workspace.conversations.all()),
-    contacts: getter(() => workspace.contacts.all()),
-    members: getter(() => workspace.members.all()),
-    tasks: getter(() => workspace.tasks.all()),
-    segments: getter(() => workspace.segments.all()),
-    messages: { value: (conversationId: string) => structuredClone(workspace.messages(conversationId).all()) },
-    notes: { value: (conversationId: string) => structuredClone(workspace.notes(conversationId).all()) },
+    organization: getter(() => data.organization),
+    settings: getter(() => data.settings),
+    conversations: getter(() => data.conversations.all()),
+    contacts: getter(() => data.contacts.all()),
+    members: getter(() => data.members.all()),
+    tasks: getter(() => data.tasks.all()),
+    segments: getter(() => data.segments.all()),
+    messages: { value: (conversationId: string) => structuredClone(data.messages(conversationId).all()) },
+    notes: { value: (conversationId: string) => structuredClone(data.notes(conversationId).all()) },
   })
 }
 

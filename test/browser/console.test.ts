@@ -148,7 +148,7 @@ describe('the console', () => {
     const id = sandbox.state.conversations[0]?.id ?? ''
     const { page } = await openConsole()
     await page.getByRole('link', { name: id, exact: true }).click()
-    const message = page.getByLabel('Message of the customer')
+    const message = page.getByLabel('New message')
     await message.fill('Is there any news?')
     await page.getByRole('button', { name: 'Send as customer' }).focus()
     await statusOf(tokens.self)

@@ -25,7 +25,7 @@ test('exits with 1 if a run failed, and has the report as JSON', async () => {
   ])
   expect({ code, failure }).toMatchObject({ code: 1, failure: { exitCode: 1, message: expect.any(String) } })
   expect(lines[0]).toMatchObject({
-    failures: [{ id: 'unavailable@1', verdicts: [{ name: 'lost' }] }],
+    failures: [{ id: 'unavailable@1', judgements: [{ name: 'lost' }] }],
     writes: ['contacts.create'],
   })
 })

@@ -52,6 +52,36 @@ describe('the command `sandbox`', () => {
     await expect(fetch(url)).rejects.toThrow()
   })
 
+  test('writes as the customer and as a colleague into a sandbox that runs', async () => {
+    const { url } = await serve('--app-token', 'swot_app', '--conversations', '1')
+    const port = new URL(url).port
+    const items = async (path: string) =>
+      (
+        (await (await read(url, path, 'swot_app')).json()) as {
+          data: { id: string; role?: string; body_html?: string }[]
+        }
+      ).data
+    const [conversation] = await items('conversations')
+    const id = conversation?.id ?? ''
+    const owner = (await items('users')).find(({ role }) => role === 'admin')
+    const write = (...words: string[]) => run(['sandbox', '--port', port, ...words])
+    expect(await write('receive', id, 'Is <b> there any news?')).toMatchObject({
+      code: 0,
+      stdout: `The customer wrote in ${id}.\n`,
+    })
+    expect(await write('answer', id, 'Refunded.', '--member', owner?.id ?? '')).toMatchObject({ code: 0 })
+    const [newest, before] = await items(`conversations/${id}/messages`)
+    expect([newest, before]).toMatchObject([
+      { body_html: '<p>Refunded.</p>', source: 'dashboard' },
+      { body_html: '<p>Is &lt;b&gt; there any news?</p>', source: 'email' },
+    ])
+    const unknown = await write('answer', 'cnv_none', 'Hello')
+    expect(unknown.code).toBe(2)
+    expect(unknown.stderr).toContain('The sandbox has no conversation "cnv_none".')
+    expect((await write('answer', id)).stderr).toContain('needs `receive` or `answer`, a conversation id and a text')
+    expect((await run(['sandbox', '--port', '1', 'receive', id, 'Hello'])).stderr).toContain('No sandbox listens on')
+  })
+
   test('uses fixed tokens, limits the rate, injects faults and prints a line for each request', async () => {
     const { url, output, printed } = await serve(
       ...['--self-token', 'swot_self', '--app-token', 'swot_app', '--log', '--client-id', 'app_x', '--cors'],
@@ -123,8 +153,8 @@ describe('the command `sandbox`', () => {
     ['--conversation=1', 'Unknown option `--conversation`. Did you mean --conversations?'],
     [['--redirect-url', 'a:b'], 'Unknown option `--redirect-url`. Did you mean --redirect-uri?'],
     ['--client-secret-file=real_secret', 'Unknown option `--client-secret-file`.'],
-    [['--self-token=', 'real_secret'], 'Too many arguments'],
-    ['real_secret', 'Too many arguments'],
+    [['--self-token=', 'real_secret'], 'needs `receive` or `answer`'],
+    ['real_secret', 'needs `receive` or `answer`'],
   ])('rejects %j', async (argument, message) => {
     const { code, stdout, stderr } = await run(['sandbox', '--port', '0', ...[argument].flat()])
     expect(stderr).toContain(message)

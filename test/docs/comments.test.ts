@@ -30,8 +30,11 @@ beforeAll(async () => {
   const { url, transaction } = await app.startLogin({ scope: ['conversations:read', 'messages:write'], actor: 'self' })
   const token = await app.finishLogin(await openInBrowser(`${url}&auto=allow`), transaction)
   const store = new ConnectionStore({ baseUrl })
-  const id = sandbox.state.conversations[0]?.id
+  const [conversation] = sandbox.state.conversations
+  const id = conversation?.id
   const globals = {
+    sandbox,
+    conversation,
     baseUrl,
     accessToken,
     clientId,

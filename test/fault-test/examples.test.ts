@@ -7,7 +7,7 @@ afterEach(() => void vi.restoreAllMocks())
 test('the sync of pages in examples/paging.ts survives every fault', async () => {
   vi.spyOn(console, 'log').mockImplementation(() => {})
   // Its own copy: files share processes, and the test of what the examples print must be the first to load the other.
-  const { href } = new URL('../../examples/paging.ts?swept', import.meta.url)
+  const { href } = new URL('../../examples/paging.ts?tested', import.meta.url)
   const { syncPages }: typeof import('../../examples/paging.ts') = await import(/* @vite-ignore */ href)
   type Saved = Parameters<typeof syncPages>[1]
   const report = await faultTest<undefined, void, Saved>(
@@ -27,7 +27,7 @@ test('a write with a signal that ends it is doubled, and a write with a timeout 
       },
       { only: ['stalled@2'] },
     )
-    return report.runs.flatMap(({ verdicts }) => verdicts.map(({ name }) => name))
+    return report.runs.flatMap(({ judgements }) => judgements.map(({ name }) => name))
   }
   expect(await verdictsOf(() => ({ signal: AbortSignal.timeout(10_000) }))).toEqual(['doubled'])
   expect(await verdictsOf(() => ({ timeout: 10_000, maxRetries: 0 }))).toEqual([])

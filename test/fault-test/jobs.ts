@@ -1,29 +1,29 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Checkpoint, isSupportWorkspaceError, SupportWorkspaceError } from 'support-workspace-sdk'
 import { expect } from 'vitest'
-import { faultTest, type SweptJob, type VerdictName } from '../../src/fault-test/index.ts'
+import { type FaultTestJob, faultTest, type JudgementName } from '../../src/fault-test/index.ts'
 
 /** A job with a planted bug, and the same job mended. */
 export interface PlantedJob {
   readonly title: string
-  readonly bug: SweptJob
-  readonly mended: SweptJob
+  readonly bug: FaultTestJob
+  readonly mended: FaultTestJob
   /** The run that a report names first. */
   readonly run: string
   /** What a fault test says about the bug. */
-  readonly verdict: VerdictName
+  readonly judgement: JudgementName
 }
 
 export async function expectFoundAndMended(job: PlantedJob, seed: number): Promise<void> {
   const { failures } = await faultTest(job.bug, { seed, unseen: 'allowed' })
-  expect(failures.map(({ id, verdicts }) => [id, verdicts[0]?.name])).toEqual([[job.run, job.verdict]])
+  expect(failures.map(({ id, judgements }) => [id, judgements[0]?.name])).toEqual([[job.run, job.judgement]])
   const report = await faultTest(job.mended, { seed, unseen: 'allowed' })
   report.assert()
 }
 
 const body_html = '<p>On it.</p>'
 
-async function firstConversation(workspace: Parameters<SweptJob>[0]['workspace']): Promise<string> {
+async function firstConversation(workspace: Parameters<FaultTestJob>[0]['workspace']): Promise<string> {
   const [first] = (await workspace.conversations.list({ limit: 1 })).data
   return first?.id ?? ''
 }
@@ -34,7 +34,7 @@ function toVerify(message: string): SupportWorkspaceError {
 }
 
 /** A job that saves how far it is before or after each write. */
-function pinWithCheckpoint(when: 'before' | 'after'): SweptJob {
+function pinWithCheckpoint(when: 'before' | 'after'): FaultTestJob {
   return async ({ workspace, state }) => {
     const { data } = await workspace.conversations.list({ limit: 3 })
     for (const { id } of data.slice(Number(state.next ?? 0))) {
@@ -47,7 +47,7 @@ function pinWithCheckpoint(when: 'before' | 'after'): SweptJob {
 }
 
 /** A job that makes several writes at once. */
-function pinAtOnce(onFailure: (error: unknown) => void): SweptJob {
+function pinAtOnce(onFailure: (error: unknown) => void): FaultTestJob {
   return async ({ workspace }) => {
     const { data } = await workspace.conversations.list({ limit: 3 })
     const results = await Promise.allSettled(data.map(({ id }) => workspace.conversations.update(id, { pinned: true })))
@@ -55,7 +55,7 @@ function pinAtOnce(onFailure: (error: unknown) => void): SweptJob {
   }
 }
 
-function retryUpTo(most: number): SweptJob {
+function retryUpTo(most: number): FaultTestJob {
   return async ({ workspace }) => {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -70,7 +70,7 @@ function retryUpTo(most: number): SweptJob {
 }
 
 /** A job that adds a note, up to three times. */
-function noteRepeatedAfter(mayRepeat: (error: unknown) => boolean): SweptJob {
+function noteRepeatedAfter(mayRepeat: (error: unknown) => boolean): FaultTestJob {
   return async ({ workspace, state }) => {
     const id = await firstConversation(workspace)
     if (state.begun) throw toVerify('The note may have been added.')
@@ -91,7 +91,7 @@ export const plantedJobs: readonly PlantedJob[] = [
   {
     title: 'repeats everything after a kill',
     run: 'killed-after-effect@2',
-    verdict: 'doubled',
+    judgement: 'doubled',
     async bug({ workspace }) {
       const id = await firstConversation(workspace)
       await workspace.messages.create(id, { body_html })
@@ -117,14 +117,14 @@ export const plantedJobs: readonly PlantedJob[] = [
   {
     title: 'saves its checkpoint before the write',
     run: 'revoked@2',
-    verdict: 'lost',
+    judgement: 'lost',
     bug: pinWithCheckpoint('before'),
     mended: pinWithCheckpoint('after'),
   },
   {
     title: 'saves its checkpoint apart from the page',
     run: 'killed-before-assignment@2',
-    verdict: 'doubled',
+    judgement: 'doubled',
     async bug({ workspace, state }) {
       const resumeFrom = (state.checkpoint as Checkpoint | undefined) ?? null
       for await (const page of workspace.conversations.list({ limit: 4 }, { resumeFrom }).pages()) {
@@ -145,7 +145,7 @@ export const plantedJobs: readonly PlantedJob[] = [
   {
     title: 'swallows a 401',
     run: 'revoked@2',
-    verdict: 'lost',
+    judgement: 'lost',
     async bug({ workspace }) {
       const id = await firstConversation(workspace)
       await workspace.conversations.update(id, { pinned: true }).catch((error: unknown) => {
@@ -160,14 +160,14 @@ export const plantedJobs: readonly PlantedJob[] = [
   {
     title: 'repeats a write whose result is unknown',
     run: 'reset-after-effect@2',
-    verdict: 'doubled',
+    judgement: 'doubled',
     bug: noteRepeatedAfter(() => true),
     mended: noteRepeatedAfter((error) => isSupportWorkspaceError(error) && error.remedy === 'retry'),
   },
   {
     title: 'drops what fails of several writes at once',
     run: 'unavailable@2',
-    verdict: 'lost',
+    judgement: 'lost',
     bug: pinAtOnce(() => {}),
     mended: pinAtOnce((error) => {
       throw error
@@ -176,7 +176,7 @@ export const plantedJobs: readonly PlantedJob[] = [
   {
     title: 'shares one checkpoint between two loops',
     run: 'killed-before-assignment@5',
-    verdict: 'doubled',
+    judgement: 'doubled',
     async bug({ workspace, state }) {
       const lists = [await workspace.conversations.list({ limit: 3 }), await workspace.contacts.list({ limit: 3 })]
       let { next, ids } = (state.saved ?? { next: 0, ids: [] }) as { next: number; ids: string[] }
@@ -204,14 +204,14 @@ export const plantedJobs: readonly PlantedJob[] = [
   {
     title: 'retries without a limit',
     run: 'unavailable-from-here@1',
-    verdict: 'never-ends',
+    judgement: 'never-ends',
     bug: retryUpTo(Number.POSITIVE_INFINITY),
     mended: retryUpTo(3),
   },
   {
     title: 'loses the last page',
     run: 'unavailable-from-here@3',
-    verdict: 'lost',
+    judgement: 'lost',
     async bug({ workspace, state }) {
       let after: string | undefined
       const ids: string[] = []
@@ -234,7 +234,7 @@ export const plantedJobs: readonly PlantedJob[] = [
   {
     title: 'sends a reply before its record',
     run: 'killed-after-effect@2',
-    verdict: 'doubled',
+    judgement: 'doubled',
     async bug({ workspace, state }) {
       if (state.isSent) return
       const id = await firstConversation(workspace)

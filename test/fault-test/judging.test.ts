@@ -1,18 +1,18 @@
 import { SupportWorkspaceError } from 'support-workspace-sdk'
 import { WriteJournal } from 'support-workspace-sdk/journal'
 import { describe, expect, test } from 'vitest'
-import { type FaultTestOptions, faultTest, type SweptJob } from '../../src/fault-test/index.ts'
+import { type FaultTestJob, type FaultTestOptions, faultTest } from '../../src/fault-test/index.ts'
 
 const body_html = '<p>On it.</p>'
 
-async function failuresOf(job: SweptJob, options: FaultTestOptions = {}): Promise<string[]> {
+async function failuresOf(job: FaultTestJob, options: FaultTestOptions = {}): Promise<string[]> {
   const { runs } = await faultTest(job, { unseen: 'allowed', ...options })
-  return runs.flatMap(({ id, verdicts }) => verdicts.map(({ name }) => `${id} ${name}`))
+  return runs.flatMap(({ id, judgements }) => judgements.map(({ name }) => `${id} ${name}`))
 }
 
 /** Sends a reply and a note to the newest open conversation, each once for a key. */
 const replyAndNote =
-  (keyOf: (id: string) => string): SweptJob =>
+  (keyOf: (id: string) => string): FaultTestJob =>
   async ({ workspace, storage }) => {
     const journal = new WriteJournal({ workspace, storage })
     const { data } = await workspace.conversations.list({ limit: 4 })
@@ -23,7 +23,7 @@ const replyAndNote =
   }
 
 /** The same with what was begun in the state, which the job ends first. */
-const replyAndNoteOnce: SweptJob = async ({ workspace, state }) => {
+const replyAndNoteOnce: FaultTestJob = async ({ workspace, state }) => {
   const { data } = await workspace.conversations.list({ limit: 4 })
   state.id ??= data.find(({ status }) => status === 'open')?.id
   const id = String(state.id)
@@ -42,7 +42,7 @@ const replyAndNoteOnce: SweptJob = async ({ workspace, state }) => {
 
 /** Closes every conversation whose last message is older than this, in seconds. */
 const endStale =
-  (age: number): SweptJob =>
+  (age: number): FaultTestJob =>
   async ({ workspace }) => {
     for await (const { id, last_message_inserted_at: at } of workspace.conversations.list()) {
       if ((at ?? 0) < Date.now() / 1_000 - age) await workspace.conversations.update(id, { status: 'closed' })
@@ -61,7 +61,7 @@ describe('somebody else works, too:', () => {
   })
 
   test('what nobody began may be left out, and what is now due may be written', async () => {
-    const answerOpen: SweptJob = async ({ workspace, state }) => {
+    const answerOpen: FaultTestJob = async ({ workspace, state }) => {
       const { data } = await workspace.conversations.list({ limit: 12 })
       for (const { id, status } of data.filter((each) => each.status === 'open').slice(0, 2)) {
         if (state[id] === undefined) await workspace.notes.create(id, { body_html: `${status}: on it.` })
@@ -72,7 +72,7 @@ describe('somebody else works, too:', () => {
   })
 
   test('a customer who writes again may get a second answer, and a colleague gets none', async () => {
-    const reply: SweptJob = async ({ workspace }) => {
+    const reply: FaultTestJob = async ({ workspace }) => {
       const [newest] = (await workspace.conversations.list({ limit: 1 })).data
       await workspace.messages.create(newest?.id ?? '', { body_html })
     }
@@ -81,7 +81,7 @@ describe('somebody else works, too:', () => {
 
   test('an item that is removed ends a job, which is not stuck for that', async () => {
     const { runs } = await faultTest(replyAndNoteOnce, { faults: ['item-removed'] })
-    expect(runs.map(({ id, end, verdicts }) => [id, end, verdicts])).toEqual([
+    expect(runs.map(({ id, end, judgements }) => [id, end, judgements])).toEqual([
       ['item-removed@1', 'fix', []],
       ['item-removed@2', 'fix', []],
       ['item-removed@3', 'done', []],
@@ -89,7 +89,7 @@ describe('somebody else works, too:', () => {
   })
 
   test('what `check` says of data that was changed meanwhile does not count', async () => {
-    const count: SweptJob = async ({ workspace, state }) => {
+    const count: FaultTestJob = async ({ workspace, state }) => {
       state.count = (await workspace.conversations.list().toArray()).length
       for await (const contact of workspace.contacts.list()) await workspace.contacts.get(contact.id)
     }
@@ -129,7 +129,7 @@ describe('somebody else works, too:', () => {
 })
 
 describe('an effect that is there already is not lost:', () => {
-  test.each<[what: string, job: SweptJob]>([
+  test.each<[what: string, job: FaultTestJob]>([
     [
       'an update that changes nothing',
       async ({ workspace, storage }) => {
@@ -154,7 +154,7 @@ describe('an effect that is there already is not lost:', () => {
   })
 
   test('an update that is not there is', async () => {
-    const pin: SweptJob = async ({ workspace }) => {
+    const pin: FaultTestJob = async ({ workspace }) => {
       const [newest] = (await workspace.conversations.list({ limit: 1 })).data
       await workspace.conversations.update(newest?.id ?? '', { pinned: true }).catch(() => {})
     }
@@ -181,12 +181,12 @@ describe('time passes:', () => {
   ])('a key that holds the %s is a doubled write', async (_, length, failures) => {
     const job = replyAndNote((id) => `${id}:${new Date().toISOString().slice(0, length)}`)
     const { runs } = await faultTest(job, late)
-    const doubled = runs.filter(({ verdicts }) => verdicts.some(({ name }) => name === 'doubled'))
+    const doubled = runs.filter(({ judgements }) => judgements.some(({ name }) => name === 'doubled'))
     expect(doubled.map(({ id }) => id.replace(/killed-for-an?-/, ''))).toEqual(failures)
   })
 
   test('writes that became due meanwhile are not', async () => {
-    const answerStale: SweptJob = async ({ workspace, state }) => {
+    const answerStale: FaultTestJob = async ({ workspace, state }) => {
       for await (const { id, last_message_inserted_at: at } of workspace.conversations.list()) {
         if ((at ?? 0) > Date.now() / 1_000 - 5 * 3_600 || state[id] === true) continue
         state[id] = true

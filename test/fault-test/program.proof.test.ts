@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { plantedPrograms, quickFailures, sweepPlanted } from './programs.ts'
+import { faultTestPlanted, plantedPrograms, quickFailures } from './programs.ts'
 
 /** Returns the CPU time of this process and its ended children, in seconds (proc_pid_stat(5), fields 14 to 17). */
 function cpuSeconds(): number {
@@ -16,19 +16,21 @@ test.each(plantedPrograms.filter(({ isProof }) => isProof))(
   },
 )
 
-test.each(plantedPrograms)('$file has the same verdicts three times', { timeout: 3_600_000 }, async (program) => {
+test.each(plantedPrograms)('$file has the same judgements three times', { timeout: 3_600_000 }, async (program) => {
   const { file, options, all } = program
-  const verdicts: string[][] = []
+  const judgements: string[][] = []
   for (let count = 0; count < 3; count += 1) {
     const [time, cpu] = [performance.now(), cpuSeconds()]
-    const { runs } = await sweepPlanted(file, options)
-    const failed = runs.flatMap(({ id, verdicts: [first] }) => (first === undefined ? [] : [[first.name, id] as const]))
+    const { runs } = await faultTestPlanted(file, options)
+    const failed = runs.flatMap(({ id, judgements: [first] }) =>
+      first === undefined ? [] : [[first.name, id] as const],
+    )
     const counts = [...Map.groupBy(failed, ([name]) => name)].map(([name, each]) => [name, each.length])
     const starts = runs.flatMap(({ attempts }) => attempts).length
     const [wall, used] = [(performance.now() - time) / 1_000, cpuSeconds() - cpu].map(Math.round)
     console.log(`${file}: ${runs.length} runs, ${starts} starts, ${wall} s, ${used} s of CPU, ${JSON.stringify(all)}`)
     expect(Object.fromEntries(counts)).toEqual(all)
-    verdicts.push(failed.map(([name, id]) => `${id} ${name}`))
+    judgements.push(failed.map(([name, id]) => `${id} ${name}`))
   }
-  expect(verdicts).toEqual([verdicts[0], verdicts[0], verdicts[0]])
+  expect(judgements).toEqual([judgements[0], judgements[0], judgements[0]])
 })

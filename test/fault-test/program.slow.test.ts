@@ -4,10 +4,10 @@ import {
   addContact,
   attemptsOf,
   failuresOf,
+  faultTestPlanted,
   plantedPrograms,
   programOf,
   quickFailures,
-  sweepPlanted,
 } from './programs.ts'
 
 const timeout = 300_000
@@ -21,7 +21,7 @@ test.each(plantedPrograms.filter(({ isProof }) => !isProof))(
 )
 
 test('a program of another kind waits in real time, which the report says', { timeout }, async () => {
-  const report = await sweepPlanted('curl.sh', {
+  const report = await faultTestPlanted('curl.sh', {
     only: ['unavailable@1', 'reset-after-effect@2', 'killed-after-effect@2'],
   })
   expect(failuresOf(report)).toEqual(['reset-after-effect@2 doubled', 'killed-after-effect@2 doubled'])

@@ -147,7 +147,7 @@ test('lines whose order differs are compared', async () => {
     if (new Date().getUTCDate() % 2 === 0) lines.reverse()
     fs.writeFileSync(folder + '/out.txt', lines.join('\\n'))`
   const report = await faultTestProgram(programOf(code), { outputs: ['out.txt'], only: ['unavailable@1'] })
-  expect(report.failures[0]?.verdicts.map(({ subject }) => subject)).toContain('out.txt')
+  expect(report.failures[0]?.judgements.map(({ subject }) => subject)).toContain('out.txt')
 })
 
 describe('rejects', () => {
@@ -182,7 +182,12 @@ describe('rejects', () => {
     ['a folder that is not there', sends, { folder: '/no/such' }, '`folder` must be the path of a folder'],
     ['a folder that is a file', sends, { folder: 'package.json' }, '`folder` must be the path of a folder'],
     ['a working directory that is not there', sends, { cwd: '/no/such' }, '`cwd` must be the path of a folder'],
-    ['a request that is not sent', sends, { requests: [9] }, 'unavailable@9 never struck: the program made 1 request.'],
+    [
+      'a request that is not sent',
+      sends,
+      { requests: [9] },
+      'unavailable@9 was never injected: the program made 1 request.',
+    ],
   ])('%s', async (_, command, options, message) => {
     await expect(faultTestProgram(command, options)).rejects.toThrow(message)
   })

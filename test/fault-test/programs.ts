@@ -23,14 +23,14 @@ export async function attemptsOf(code: string, options: ProgramOptions): Promise
 }
 
 export function failuresOf({ runs }: FaultTestReport): string[] {
-  return runs.flatMap(({ id, verdicts }) => verdicts.map(({ name }) => `${id} ${name}`))
+  return runs.flatMap(({ id, judgements }) => judgements.map(({ name }) => `${id} ${name}`))
 }
 
 /** A program of the folder `programs`, and what a fault test says of it. */
 export interface PlantedProgram {
   readonly file: string
   readonly options?: ProgramOptions
-  /** The failed runs of a quick test, each with its first verdict. */
+  /** The failed runs of a quick test, each with its first judgement. */
   readonly quick: readonly string[]
   /** The number of failures of each kind in a whole test. */
   readonly all: Readonly<Record<string, number>>
@@ -84,12 +84,12 @@ export const plantedPrograms: readonly PlantedProgram[] = [
 
 /** Returns the failures of a quick test of a program. */
 export async function quickFailures({ file, options }: PlantedProgram): Promise<string[]> {
-  const { runs } = await sweepPlanted(file, { ...options, quick: true })
-  return runs.flatMap(({ id, verdicts: [first] }) => (first === undefined ? [] : `${id} ${first.name}`))
+  const { runs } = await faultTestPlanted(file, { ...options, quick: true })
+  return runs.flatMap(({ id, judgements: [first] }) => (first === undefined ? [] : `${id} ${first.name}`))
 }
 
 /** Tests one of the programs. They load the source of the client. */
-export function sweepPlanted(file: string, options: ProgramOptions = {}): Promise<FaultTestReport> {
+export function faultTestPlanted(file: string, options: ProgramOptions = {}): Promise<FaultTestReport> {
   const path = `test/fault-test/programs/${file}`
   const command = file.endsWith('.sh')
     ? ['bash', path]

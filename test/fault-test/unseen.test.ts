@@ -1,10 +1,15 @@
 import { WriteJournal } from 'support-workspace-sdk/journal'
 import { describe, expect, test } from 'vitest'
-import { type FaultTestChange, type FaultTestOptions, faultTest, type SweptJob } from '../../src/fault-test/index.ts'
+import {
+  type FaultTestChange,
+  type FaultTestJob,
+  type FaultTestOptions,
+  faultTest,
+} from '../../src/fault-test/index.ts'
 import { LastLook } from '../../src/fault-test/last-look.ts'
 import type { Sandbox } from '../../src/sandbox/index.ts'
 import { replyToAll } from './programs/reply-checked-early.ts'
-import { failuresOf, sweepPlanted } from './programs.ts'
+import { failuresOf, faultTestPlanted } from './programs.ts'
 
 const body_html = '<p>On it.</p>'
 const live = [
@@ -17,10 +22,11 @@ const live = [
 const options: FaultTestOptions = { faults: live, sandbox: { conversations: 2, contacts: 3 } }
 
 /** The check comes before `once`, as a guide once taught it. */
-const checkEarly: SweptJob = ({ workspace, storage }) => replyToAll(workspace, new WriteJournal({ workspace, storage }))
+const checkEarly: FaultTestJob = ({ workspace, storage }) =>
+  replyToAll(workspace, new WriteJournal({ workspace, storage }))
 
 /** Looks right before each attempt, and leaves retries to the queue. */
-const checkLast: SweptJob = async ({ workspace, state }) => {
+const checkLast: FaultTestJob = async ({ workspace, state }) => {
   for (const { id, user } of (await workspace.conversations.list({ limit: 2 })).data) {
     const [newest] = (await workspace.messages.list(id, { limit: 50 })).data
     if (newest === undefined || newest.user?.id !== user?.id || state[newest.id]) continue
@@ -62,7 +68,7 @@ describe('somebody writes while the job lives:', () => {
   test('the same in a program', { timeout: 120_000 }, async () => {
     const only = ['customer-writes@4', 'colleague-closes@4', 'colleague-writes-while-limited@4']
     const programOptions = { only, unseen: 'reported', sandbox: options.sandbox } as const
-    expect(failuresOf(await sweepPlanted('reply-checked-early.mjs', programOptions))).toEqual([
+    expect(failuresOf(await faultTestPlanted('reply-checked-early.mjs', programOptions))).toEqual([
       'customer-writes@4 unseen',
       'colleague-writes-while-limited@4 unseen',
     ])
@@ -70,7 +76,7 @@ describe('somebody writes while the job lives:', () => {
 })
 
 describe('`check` in these runs', () => {
-  const reply: SweptJob = async ({ workspace }) => {
+  const reply: FaultTestJob = async ({ workspace }) => {
     const [newest] = (await workspace.conversations.list({ limit: 1 })).data
     await workspace.messages.create(newest?.id ?? '', { body_html })
   }

@@ -8,6 +8,7 @@ export const twoKeys: Scenario = { keys: ['a', 'b'], processes: 2 }
 
 export const scenarios = [
   ['one key in three processes', oneKey],
+  ['one key that is sent again, with a last look', { keys: ['a'], processes: 3, resends: true } as Scenario],
   ['two keys of the same text in two processes each', twoKeys],
 ] as const
 
@@ -25,7 +26,7 @@ export function simulateTime(): void {
 }
 
 export async function runOrders(scenario: Scenario, orders: number, firstSeed = 1): Promise<Counts> {
-  const counts = { orders: 0, applied: 0, unconfirmed: 0, kills: 0 }
+  const counts = { orders: 0, applied: 0, unconfirmed: 0, kills: 0, resent: 0 }
   for (let seed = firstSeed; seed < firstSeed + orders; seed += 1) {
     const random = new Random(seed)
     const next = () => random.next()

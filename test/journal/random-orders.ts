@@ -12,6 +12,8 @@ export interface Scenario {
   readonly processes: number
   /** Whether the write of `sending` is not waited for. */
   readonly isHasty?: boolean
+  /** Whether a write that is confirmed as absent is sent again. No effect comes late then, so that this is safe. */
+  readonly resends?: boolean
 }
 
 export interface Counts {
@@ -19,6 +21,8 @@ export interface Counts {
   applied: number
   unconfirmed: number
   kills: number
+  /** Writes that one `once` has sent, confirmed as absent and sent again. */
+  resent: number
 }
 
 interface Step {
@@ -56,6 +60,7 @@ export async function runOrder(scenario: Scenario, random: () => number, counts:
       throw new Error(`${key} is not ${result.id}, but ${effects[0]?.id}.`)
   }
   counts.orders += 1
+  counts.resent += [...started, ...last].filter(({ posts, wasLost }) => wasLost && posts > 1).length
   for (const { result } of last) counts[result instanceof Error ? 'unconfirmed' : 'applied'] += 1
 }
 
@@ -136,8 +141,12 @@ class Process {
   isRunning = true
   isKilled = false
   isStopped = false
+  posts = 0
+  /** Whether the outcome of an attempt before the last is unknown. */
+  wasLost = false
   result: { readonly id?: string | undefined } | Error | undefined
   readonly #world: World
+  #isLost = false
 
   constructor(world: World, key: string) {
     this.#world = world
@@ -152,7 +161,10 @@ class Process {
     })
     const journal = new WriteJournal({ workspace, storage: this.#storage() })
     journal
-      .once(key, (client) => client.messages.create('c', { body_html: '<p>On it.</p>' }))
+      .once(key, (client) => client.messages.create('c', { body_html: '<p>On it.</p>' }), {
+        resendIfAbsent: world.scenario.resends,
+        before: world.scenario.resends ? () => world.step(this) : undefined,
+      })
       .then(
         (result) => this.#end(result),
         (error: Error) => this.#end(error),
@@ -205,12 +217,18 @@ class Process {
       await world.step(this)
       return json(page(messages))
     }
+    // `fetch` sends nothing after its signal has aborted.
+    init.signal?.throwIfAborted()
     const fate = world.isCalm ? 0.9 : world.random()
+    this.wasLost ||= this.posts > 0 && this.#isLost
+    this.posts += 1
+    this.#isLost = fate >= 0.2 && fate < 0.7
     if (fate < 0.1) throw refusedConnection()
     if (fate < 0.2) return refusal(429, 'slow_down', { 'retry-after': '1' })
     if (fate < 0.3) return refusal(503, 'down')
     if (fate < 0.35) throw brokenConnection()
-    const applied = world.step().then(() => world.apply(this.key))
+    const isPrompt = world.scenario.resends === true
+    const applied = (isPrompt ? Promise.resolve() : world.step()).then(() => world.apply(this.key))
     if (fate < 0.45) return refusal(503, 'down')
     if (fate < 0.55) throw brokenConnection()
     const { id } = await applied

@@ -36,6 +36,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   oauth: ['client', 'core', 'storage', 'connections'],
   otel: ['core'],
   html: [],
+  approvals: ['client', 'core', 'journal', 'storage'],
   journal: ['client', 'core', 'html', 'storage'],
   changes: ['client', 'core', 'storage'],
   sandbox: [],

@@ -8,13 +8,13 @@ import { installPacked, type Project } from './packed.ts'
 import {
   comparesCopies,
   countsFiles,
+  faultTestsMe,
+  faultTestsOtherCopy,
+  faultTestsProgram,
   interceptsMe,
   type Load,
   lacksMsw,
   readsConsole,
-  sweepsMe,
-  sweepsOtherCopy,
-  sweepsProgram,
   watchesLoading,
 } from './programs.ts'
 import { violationsIn } from './public-types.ts'
@@ -88,10 +88,21 @@ test('the licenses of all packages that the build carries are in the tarball', a
     'wsl-utils',
   ]
   expect(carried).toEqual(
-    ['@hono/node-server', 'hono', 'jose', 'ky', 'oauth4webapi', 'zod', ...command, ...browser].sort(),
+    [
+      '@hono/node-server',
+      'entities',
+      'hono',
+      'htmlparser2',
+      'jose',
+      'ky',
+      'oauth4webapi',
+      'zod',
+      ...command,
+      ...browser,
+    ].sort(),
   )
   for (const name of [...carried, '@standard-schema/spec'])
-    expect(licenses).toMatch(new RegExp(`^${name}\n\n[^]{0,60}License`, 'm'))
+    expect(licenses).toMatch(new RegExp(`^${name}\n\n[^]{0,60}(License|Copyright)`, 'm'))
 })
 
 test('the source maps contain each source file once, and of dependencies only what the build carries', async () => {
@@ -120,7 +131,7 @@ describe.each([
   ['require', 'program.cjs', (names: string, from: string) => `const { ${names} } = require('${from}')`],
 ] as const)('through %s', (_, file, load) => {
   test.each<[string, (load: Load) => string, unknown]>([
-    ['a job is swept', sweepsMe, { failures: [], refused: 'ok' }],
+    ['a job is fault-tested', faultTestsMe, { failures: [], refused: 'ok' }],
     ['the sandbox carries its console', readsConsole, ['/_sandbox/style.css', '/_sandbox/console.js']],
     [
       'handlers() names the command that installs msw',
@@ -149,18 +160,18 @@ test('the command runs from the package', async () => {
 })
 
 test('a CommonJS client keeps its not-sent in a fault test of the ESM build', async () => {
-  expect(await runProgram('other-copy.mjs', sweepsOtherCopy)).toEqual([
+  expect(await runProgram('other-copy.mjs', faultTestsOtherCopy)).toEqual([
     ['rejected with NetworkError (retry)', 'resolved'],
   ])
 })
 
 test.each(['program.mjs', 'program.cjs'])(
-  'a program is swept through %s, with the clock of the package',
+  'a program is fault-tested through %s, with the clock of the package',
   async (file) => {
     const load = file.endsWith('.cjs')
       ? "const { faultTestProgram } = require('support-workspace-sdk/fault-test')"
       : "import { faultTestProgram } from 'support-workspace-sdk/fault-test'"
-    expect(await runProgram(file, sweepsProgram(load))).toEqual([
+    expect(await runProgram(file, faultTestsProgram(load))).toEqual([
       'killed-after-effect@1: was killed, ended with code 0 (done)',
     ])
   },

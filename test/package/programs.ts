@@ -4,7 +4,7 @@
 export type Load = (names: string, from: string) => string
 
 /** Runs a fault test of a job, and prints what failed and how it survives a refused connection. */
-export const sweepsMe = (load: Load) => `
+export const faultTestsMe = (load: Load) => `
 ${load('faultTest', 'support-workspace-sdk/fault-test')}
 faultTest(({ workspace }) => workspace.me(), { faults: ['refused', 'killed-after-effect'] }).then((report) => {
   console.log(JSON.stringify({ failures: report.failures, refused: report.runs[0].end === 'done' && 'ok' }))
@@ -12,7 +12,7 @@ faultTest(({ workspace }) => workspace.me(), { faults: ['refused', 'killed-after
 `
 
 /** Runs a fault test of a job whose client is of the CommonJS build, and prints how its write survives a refused connection. */
-export const sweepsOtherCopy = `
+export const faultTestsOtherCopy = `
 import { createRequire } from 'node:module'
 import { faultTest } from 'support-workspace-sdk/fault-test'
 const { SupportWorkspace } = createRequire(import.meta.url)('support-workspace-sdk')
@@ -26,7 +26,7 @@ console.log(JSON.stringify(report.runs.map(({ attempts }) => attempts)))
 `
 
 /** Runs a fault test of a program that waits for an hour, and prints how it survives a kill. */
-export const sweepsProgram = (load: string) => `
+export const faultTestsProgram = (load: string) => `
 ${load}
 const program = \`
 const { SUPPORT_WORKSPACE_URL: url, SUPPORT_WORKSPACE_TOKEN: token } = process.env

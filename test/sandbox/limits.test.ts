@@ -3,8 +3,8 @@ import { request as httpRequest } from 'node:http'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Grants } from '../../src/sandbox/data/grants.ts'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts'
+import { SandboxData } from '../../src/sandbox/sandbox-data.ts'
 import { readSandboxOptions } from '../../src/sandbox/sandbox-options.ts'
-import { Service } from '../../src/sandbox/service.ts'
 import { useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
@@ -159,8 +159,7 @@ test('the response to an unexpected error does not quote it', async () => {
 })
 
 test('keeps the last 100,000 writes', () => {
-  const service = new Service(readSandboxOptions({ conversations: 0 }))
-  for (let at = 0; at <= 100_000; at += 1)
-    service.addWrite({ operation: 'createContact', path: '/', id: undefined, at })
-  expect([service.writes.length, service.writes[0]?.at, service.writes.at(-1)?.at]).toEqual([100_000, 1, 100_000])
+  const data = new SandboxData(readSandboxOptions({ conversations: 0 }))
+  for (let at = 0; at <= 100_000; at += 1) data.addWrite({ operation: 'createContact', path: '/', id: undefined, at })
+  expect([data.writes.length, data.writes[0]?.at, data.writes.at(-1)?.at]).toEqual([100_000, 1, 100_000])
 })

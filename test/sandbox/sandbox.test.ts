@@ -3,9 +3,9 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { Delays, FaultList } from '../../src/sandbox/faults/inject-faults.ts'
 import { createSandbox, type RecordedRequest, type SandboxState, startSandbox } from '../../src/sandbox/index.ts'
 import { RequestLog } from '../../src/sandbox/request-log.ts'
+import { SandboxData } from '../../src/sandbox/sandbox-data.ts'
 import { readSandboxOptions } from '../../src/sandbox/sandbox-options.ts'
 import { createApp } from '../../src/sandbox/server/app.ts'
-import { Service } from '../../src/sandbox/service.ts'
 import { authorizeParameters, call, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
@@ -58,9 +58,9 @@ describe('requests', () => {
   })
 
   test('are recorded up to a maximum, the oldest dropped first', async () => {
-    const service = new Service(readSandboxOptions({ conversations: 0 }))
+    const data = new SandboxData(readSandboxOptions({ conversations: 0 }))
     const log = new RequestLog({ requests: 2, bytes: 10_000 })
-    const app = createApp({ service, log, faults: new FaultList(), delays: new Delays(), captureBodies: false })
+    const app = createApp({ sandbox: data, log, faults: new FaultList(), delays: new Delays(), captureBodies: false })
     for (const path of ['/1', '/2', '/3']) await app.fetch(new Request(`http://localhost${path}`), {})
     expect(log.requests.map(({ path }) => path)).toEqual(['/2', '/3'])
   })

@@ -44,7 +44,7 @@ export async function killAtFileWrites(numbers: SharedNumbers): Promise<void> {
   }
   /** Whether a function is running that calls others: `appendFileSync` calls `writeFileSync`, for example. */
   let isInside = false
-  const strike = (writeHalf?: () => void): void => {
+  const beforeWrite = (writeHalf?: () => void): void => {
     if (isInside) return
     if (count('writes', 'killedWrite')) killProgram()
     if (writeHalf === undefined || !count('cuts', 'killedCut')) return
@@ -76,7 +76,7 @@ export async function killAtFileWrites(numbers: SharedNumbers): Promise<void> {
       const given = rest.filter((each) => typeof each !== 'function')
       // `fs.promises` also takes a handle.
       const place = Object(file) instanceof Handle ? Reflect.get(Object(file), 'fd') : file
-      if (typeof file !== 'number' || file > 2) strike(half && (() => half(place, data, ...given)))
+      if (typeof file !== 'number' || file > 2) beforeWrite(half && (() => half(place, data, ...given)))
     }
     for (const [target, full] of [
       [fs, name],
@@ -87,11 +87,11 @@ export async function killAtFileWrites(numbers: SharedNumbers): Promise<void> {
     }
     patch(Handle.prototype, name, (self, [data, ...rest]) => {
       const fd = Reflect.get(self as object, 'fd')
-      strike(half && (() => half(fd, data, ...rest)))
+      beforeWrite(half && (() => half(fd, data, ...rest)))
     })
   }
   patchDatabases((sql) => {
-    if (!reads.test(String(sql))) strike()
+    if (!reads.test(String(sql))) beforeWrite()
   }, patch)
   syncBuiltinESMExports()
 }

@@ -18,7 +18,7 @@ import type { ConsoleContext } from './view.ts'
 
 /** Returns the console, which has `/`, `/_sandbox` and every path below it. */
 export function createConsole(context: ConsoleContext): Hono {
-  const { service, faults, log, addresses } = context
+  const { sandbox, faults, log, addresses } = context
   const logins = createLogins(context)
   /** Resolves with the next change of what the console shows. */
   let change = Promise.withResolvers<void>()
@@ -71,20 +71,29 @@ export function createConsole(context: ConsoleContext): Hono {
       if (!/^application\/x-www-form-urlencoded\b/i.test(c.req.header('content-type') ?? '')) {
         return badRequest('The body must be a form.').toResponse()
       }
-      const result = handle(new URLSearchParams(await c.req.text()), c)
+      let result: Result
+      try {
+        result = handle(new URLSearchParams(await c.req.text()), c)
+      } catch (thrown) {
+        if (thrown instanceof TypeError) return badRequest(thrown.message).toResponse()
+        throw thrown
+      }
       showChange()
       return c.redirect(typeof result === 'string' ? result : viewAfter(c, result ?? {}), 303)
     })
   }
-  form('connections/revoke', (fields) => void service.grants.revokeById(fields.get('id') ?? ''))
-  form('tokens', (fields) => void service.renewReadyToken(fields.get('actor') === 'app' ? 'app' : 'self'))
+  form('connections/revoke', (fields) => void sandbox.grants.revokeById(fields.get('id') ?? ''))
+  form('tokens', (fields) => void sandbox.renewReadyToken(fields.get('actor') === 'app' ? 'app' : 'self'))
   form('requests/clear', () => void log.clear())
   form('messages', (fields) => {
     const text = fields.get('text') ?? ''
-    const id = fields.get('conversation') ?? ''
-    const isKnown = [...service.workspaces.values()].some(({ conversations }) => conversations.get(id) !== undefined)
-    if (text !== '' && isKnown) service.receiveMessage(id, `${html`<p>${text}</p>`}`)
-    return isKnown ? { row: id } : undefined
+    const row = fields.get('conversation') ?? ''
+    const member = fields.get('member')
+    if (text === '') return { row }
+    const bodyHtml = `${html`<p>${text}</p>`}`
+    if (fields.get('as') === 'colleague') sandbox.answer(row, bodyHtml, member ? { member } : {})
+    else sandbox.receiveMessage(row, bodyHtml)
+    return { row }
   })
   form('faults', (fields) => {
     const { rule } = readFaultForm(fields)

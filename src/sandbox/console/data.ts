@@ -1,19 +1,19 @@
 import { html } from 'hono/html'
 import type { Collection } from '../data/collection.ts'
+import type { OrganizationData } from '../data/organization-data.ts'
 import type { Conversation, Message } from '../data/shapes.ts'
-import type { Workspace } from '../data/workspace.ts'
 import type { Markup } from '../html-page.ts'
 import { contains, link, openLink, paginate, section, timeOf, type View, viewForm } from './view.ts'
 
 /** Returns the data of the selected organization. A conversation opens with its messages and notes. */
 export function dataSection(view: View): Markup {
-  const { service, url } = view
-  const workspace = service.workspaces.get(url.searchParams.get('organization') ?? '') ?? service.firstWorkspace
-  const lists = listsOf(view, workspace)
+  const { sandbox, url } = view
+  const data = sandbox.organizations.get(url.searchParams.get('organization') ?? '') ?? sandbox.firstOrganization
+  const lists = listsOf(view, data)
   const selected = lists.find(({ name }) => name === url.searchParams.get('list')) ?? lists[0]
   return section(
     'Data',
-    html`${organizations(view, workspace)}
+    html`${organizations(view, data)}
 <nav class="tabs" aria-label="List">${lists.map(({ name, size }) => {
       const text = html`${name} <span class="soft">${size}</span>`
       return tab(view, { list: name, page: undefined }, text, name === selected?.name)
@@ -27,12 +27,12 @@ ${selected?.table()}`,
 const manyOrganizations = 50
 
 /** Returns a tab for each organization: for the selected one, and those that are found, if there are many. */
-function organizations(view: View, workspace: Workspace): Markup {
-  const all = [...view.service.workspaces.values()].map(({ organization }) => organization)
+function organizations(view: View, data: OrganizationData): Markup {
+  const all = [...view.sandbox.organizations.values()].map(({ organization }) => organization)
   const find = view.url.searchParams.get('find') ?? ''
-  const found = all.filter((each) => each === workspace.organization || contains(each, find))
+  const found = all.filter((each) => each === data.organization || contains(each, find))
   const tabs = found.slice(0, manyOrganizations).map(({ id, display_name: name }) => {
-    return tab(view, { organization: id, page: undefined }, html`<bdi>${name}</bdi>`, id === workspace.organization.id)
+    return tab(view, { organization: id, page: undefined }, html`<bdi>${name}</bdi>`, id === data.organization.id)
   })
   const search = html`<label>Find <input name="find" value="${find}" placeholder="name or id"> of ${all.length}</label><button class="small">Find</button>`
   return html`${all.length > manyOrganizations && viewForm(view, ['find'], 'data', search)}
@@ -46,8 +46,8 @@ function tab(view: View, changes: Changes, text: string | Markup, isCurrent: boo
   return html`<a href="${link(view, changes, 'data')}"${isCurrent && html` aria-current="true"`}>${text}</a>`
 }
 
-function listsOf(view: View, workspace: Workspace) {
-  const { conversations, contacts, members, tasks, segments } = workspace
+function listsOf(view: View, data: OrganizationData) {
+  const { conversations, contacts, members, tasks, segments } = data
   const list = <Item extends { id: string }>(
     name: string,
     items: Collection<Item>,
@@ -63,7 +63,7 @@ function listsOf(view: View, workspace: Workspace) {
     list('Conversations', conversations, {
       columns: ['Status', 'Customer', 'Last message'],
       cells: ({ status, user, last_message }) => [status, nameOf(user), line(last_message)],
-      detail: (conversation) => thread(view, workspace, conversation),
+      detail: (conversation) => thread(view, data, conversation),
     }),
     list(
       'Contacts',
@@ -125,9 +125,9 @@ ${page.pager}`
 }
 
 /** Returns the messages and notes of a conversation, newest first. Their HTML is shown as it is stored. */
-function thread(view: View, workspace: Workspace, { id }: Conversation): Markup {
-  const notes = new Set<Message>(workspace.notes(id).all())
-  const items = [...workspace.messages(id).all(), ...notes].sort((one, other) => other.inserted_at - one.inserted_at)
+function thread(view: View, data: OrganizationData, { id }: Conversation): Markup {
+  const notes = new Set<Message>(data.notes(id).all())
+  const items = [...data.messages(id).all(), ...notes].sort((one, other) => other.inserted_at - one.inserted_at)
   const page = paginate(view, { parameter: 'messages', section: id, items, size: 20 })
   const texts = page.items.map((item) => {
     const tag = notes.has(item) && html`<span class="tag warn">note</span>`
@@ -138,8 +138,9 @@ function thread(view: View, workspace: Workspace, { id }: Conversation): Markup 
   })
   return html`<form method="post" action="/_sandbox/messages" class="bar" data-inline data-done="Sent">
 <input type="hidden" name="conversation" value="${id}">
-<label class="grow"><span class="hidden">Message of the customer</span>
-<input name="text" placeholder="A message of the customer" autocomplete="off" required></label>
-<button>Send as customer</button></form>
+<label class="grow"><span class="hidden">New message</span>
+<input name="text" placeholder="A message" autocomplete="off" required></label>
+<button>Send as customer</button>
+<button name="as" value="colleague">Answer as a colleague</button></form>
 ${items.length === 0 && html`<p class="soft">No messages and no notes.</p>`}${texts}${page.pager}`
 }

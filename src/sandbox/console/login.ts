@@ -7,8 +7,8 @@ import { isPlainObject } from '../schema.ts'
 import { type ConsoleContext, consoleFrame, copyButton, personOf, section, type View } from './view.ts'
 
 /** Returns the form that starts a login. */
-export function loginSection({ service, url }: View): Markup {
-  const { scopes } = service.settings.app
+export function loginSection({ sandbox, url }: View): Markup {
+  const { scopes } = sandbox.settings.app
   const sent = url.searchParams.get('login')
   const form = new URLSearchParams(sent ?? scopes.map((scope) => ['scope', scope]))
   const isWrong = sent !== null && form.getAll('scope').length === 0
@@ -49,7 +49,7 @@ interface LoginAttempt {
 }
 
 /** The logins that are tried in the console. They use the service as any app does, with PKCE. */
-export function createLogins({ service, addresses, fetch }: ConsoleContext) {
+export function createLogins({ sandbox, addresses, fetch }: ConsoleContext) {
   /** By state, oldest first. */
   const attempts = new Map<string, LoginAttempt>()
   /** The redirect URIs that were added for the names at which the console was open, oldest first. */
@@ -60,7 +60,7 @@ export function createLogins({ service, addresses, fetch }: ConsoleContext) {
   function start(form: URLSearchParams, requestedOrigin: string): string | undefined {
     const scopes = splitScope(form.getAll('scope').join(' '))
     if (scopes.length === 0) return undefined
-    const { app } = service.settings
+    const { app } = sandbox.settings
     // Any other origin that a request names would get a code.
     const origin = addresses.isOwnOrigin(requestedOrigin) ? requestedOrigin : addresses.url
     const redirectUri = `${origin}/_sandbox/callback`
@@ -107,7 +107,7 @@ export function createLogins({ service, addresses, fetch }: ConsoleContext) {
       const description = query.get('error_description') ?? 'The redirect has no code.'
       return failedPage('The authorization request', `${error ?? 'invalid_request'}: ${description}`)
     }
-    const { clientId, clientSecret } = service.settings.app
+    const { clientId, clientSecret } = sandbox.settings.app
     const body = new URLSearchParams({
       grant_type: 'authorization_code',
       code,
@@ -118,7 +118,7 @@ export function createLogins({ service, addresses, fetch }: ConsoleContext) {
     })
     const exchange = await send(new Request(`${addresses.url}/api/oauth/token`, { method: 'POST', body }))
     const token = exchange.body?.access_token
-    const grant = typeof token === 'string' ? service.grants.token(token) : undefined
+    const grant = typeof token === 'string' ? sandbox.grants.token(token) : undefined
     if (typeof token !== 'string' || grant === undefined) {
       return failedPage('The code exchange', exchange.problem ?? 'The response has no valid token.')
     }
@@ -141,13 +141,13 @@ export function createLogins({ service, addresses, fetch }: ConsoleContext) {
   }
 
   function grantedPage(token: string, grant: Grant, requested: readonly string[], me: ServiceResponse): Markup {
-    const workspace = service.workspace(grant.organizationId)
-    const { organization } = workspace
-    const email = workspace.members.get(grant.memberId ?? '')?.user.email
+    const data = sandbox.dataOf(grant.organizationId)
+    const { organization } = data
+    const email = data.members.get(grant.memberId ?? '')?.user.email
     const withheld = requested.filter((scope) => !grant.scopes.some((granted) => granted === scope))
     const facts = factList({
       Actor: html`<code>${grant.actor}</code>`,
-      'Acts as': html`${personOf(grant, workspace)}${email !== undefined && `, ${email}`}`,
+      'Acts as': html`${personOf(grant, data)}${email !== undefined && `, ${email}`}`,
       Organization: html`<bdi>${organization.display_name}</bdi>, ${organization.domain}`,
       'Granted scopes': tags(grant.scopes),
       'Not granted':

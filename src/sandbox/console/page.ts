@@ -9,7 +9,7 @@ import { actionButton, consoleFrame, copyButton, paginate, personOf, section, ti
 
 /** Returns the console. The script replaces the elements with `data-live` when their content changes. */
 export function consolePage(view: View): Markup {
-  const { name } = view.service.settings.app
+  const { name } = view.sandbox.settings.app
   const links = ['Requests', 'Connections', 'Data', 'App', 'Tokens', 'Login', 'Faults'].map((title) => {
     return html`<a href="#${title.toLowerCase()}">${title}</a>`
   })
@@ -35,8 +35,8 @@ ${faultsSection(view)}
 
 const actors = ['self', 'app'] as const
 
-function appSection({ service, url }: View): Markup {
-  const { clientId, clientSecret, redirectUris } = service.settings.app
+function appSection({ sandbox, url }: View): Markup {
+  const { clientId, clientSecret, redirectUris } = sandbox.settings.app
   const copied = (value: string, what: string): Markup => {
     return html`<span class="copied"><code class="value">${value}</code> ${copyButton(value, what)}</span>`
   }
@@ -50,11 +50,11 @@ function appSection({ service, url }: View): Markup {
   return section('App', facts, { title: 'App credentials' })
 }
 
-function tokensSection({ service, url }: View): Markup {
+function tokensSection({ sandbox, url }: View): Markup {
   const rows = actors.map((actor) => {
-    const token = service.readyToken(actor)
-    const grant = service.grants.token(token)
-    const about = html`<code>actor=${actor}</code> <span class="soft">${personOf(grant, service.firstWorkspace)}</span>`
+    const token = sandbox.readyToken(actor)
+    const grant = sandbox.grants.token(token)
+    const about = html`<code>actor=${actor}</code> <span class="soft">${personOf(grant, sandbox.firstOrganization)}</span>`
     if (grant === undefined) {
       const button = html`<button class="small" aria-label="Issue the ${actor} token again">Issue again</button>`
       return html`<li class="revoked"><p class="bar"><code>actor=${actor}</code> <span class="tag bad">revoked</span></p>
@@ -71,8 +71,8 @@ function tokensSection({ service, url }: View): Markup {
 }
 
 function connectionsSection(view: View): Markup {
-  const { grants } = view.service
-  const ready = new Set(actors.map((actor) => grants.token(view.service.readyToken(actor))))
+  const { grants } = view.sandbox
+  const ready = new Set(actors.map((actor) => grants.token(view.sandbox.readyToken(actor))))
   const issued = grants.issuedTokens()
   const own = issued.filter(({ grant }) => ready.has(grant))
   const items = issued.filter(({ grant }) => !ready.has(grant))
@@ -84,7 +84,7 @@ ${items.length === 0 && html`<p class="soft">No app is connected.</p>`}
 <table>
 <thead><tr><th>Acts as</th><th>Scopes</th><th>Since (UTC)</th><th><span class="hidden">Action</span></th></tr></thead>
 ${[...Map.groupBy(page.items, ({ grant }) => grant.organizationId)].map(([id, tokens]) => {
-  const { display_name: name } = view.service.workspace(id).organization
+  const { display_name: name } = view.sandbox.dataOf(id).organization
   return connectionRows(view, html`<bdi>${name}</bdi>`, tokens)
 })}
 ${own.length > 0 && connectionRows(view, html`Used by this console`, own)}
@@ -98,15 +98,15 @@ function connectionRows(view: View, heading: Markup, tokens: readonly IssuedToke
   return html`<tbody><tr><th colspan="4" scope="rowgroup">${heading}</th></tr>${tokens.map((token) => connectionRow(view, token))}</tbody>`
 }
 
-function connectionRow({ service }: View, { id, grant, fromLogin, issuedAt }: IssuedToken): Markup {
-  const workspace = service.workspace(grant.organizationId)
+function connectionRow({ sandbox }: View, { id, grant, fromLogin, issuedAt }: IssuedToken): Markup {
+  const data = sandbox.dataOf(grant.organizationId)
   const { length } = grant.scopes
   const scopes = length > 2 ? html`<details id="${id}-scopes"><summary>${length} scopes</summary>` : ''
-  const member = workspace.members.get(grant.memberId ?? '')
-  const label = `Revoke ${member?.user.name ?? 'the app'} in ${workspace.organization.display_name}`
+  const member = data.members.get(grant.memberId ?? '')
+  const label = `Revoke ${member?.user.name ?? 'the app'} in ${data.organization.display_name}`
   const button = html`<button class="small danger" aria-label="${label}">Revoke</button>`
   return html`<tr id="${id}">
-<td><code>${grant.actor}</code> <span class="soft">${personOf(grant, workspace)}</span></td>
+<td><code>${grant.actor}</code> <span class="soft">${personOf(grant, data)}</span></td>
 <td>${scopes}<code>${grant.scopes.join(' ')}</code>${length > 2 && html`</details>`}</td>
 <td class="time">${timeOf(issuedAt)} <span class="soft">${fromLogin ? 'by a login' : 'by the sandbox'}</span></td>
 <td>${actionButton('connections/revoke', { id }, button, 'Revoked')}</td>

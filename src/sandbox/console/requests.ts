@@ -53,14 +53,14 @@ const pageSize = 25
  * Returns a page of requests, where the next one starts, and the opened request, which stays when it is on no page. A
  * page starts at a request, so that it stays when more arrive.
  */
-function shownRequests({ log, url, service }: View) {
+function shownRequests({ log, url, sandbox }: View) {
   const { path = '', in: organization = '', errors, request: name } = Object.fromEntries(url.searchParams)
   const before = Number(url.searchParams.get('before') ?? Number.POSITIVE_INFINITY)
   const isShown = ({ id, request, organization: own = '', duration }: LogEntry): boolean =>
     id < before &&
     request.path !== '/favicon.ico' &&
     request.path.includes(path) &&
-    (organization === '' || contains(service.workspaces.get(own)?.organization ?? nobody, organization)) &&
+    (organization === '' || contains(sandbox.organizations.get(own)?.organization ?? nobody, organization)) &&
     (!errors || (request.status ?? (duration === undefined ? 0 : 500)) >= 400)
   const earlier = log.entries.filter(isShown)
   const entries = earlier.slice(-pageSize).reverse()
@@ -81,7 +81,7 @@ function requestRow(view: View, entry: LogEntry, above?: LogEntry): Markup {
   const id = `request-${entry.id}`
   const isOpen = view.url.searchParams.get('request') === id
   const kind = status === undefined || status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good'
-  const organization = view.service.workspaces.get(entry.organization ?? '')?.organization.display_name
+  const organization = view.sandbox.organizations.get(entry.organization ?? '')?.organization.display_name
   const isSame = above !== undefined && above.organization === entry.organization
   return html`<tr id="${id}">
 <td class="time">${timeOf(at)}</td>

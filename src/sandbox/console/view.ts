@@ -1,15 +1,15 @@
 import { html } from 'hono/html'
 import type { Addresses } from '../addresses.ts'
 import type { Grant } from '../data/grants.ts'
-import type { Workspace } from '../data/workspace.ts'
+import type { OrganizationData } from '../data/organization-data.ts'
 import type { FaultList } from '../faults/inject-faults.ts'
 import { htmlPage, type Markup } from '../html-page.ts'
 import type { RequestLog } from '../request-log.ts'
-import type { Service } from '../service.ts'
+import type { SandboxData } from '../sandbox-data.ts'
 
 /** The parts of the sandbox that the console shows and changes. */
 export interface ConsoleContext {
-  readonly service: Service
+  readonly sandbox: SandboxData
   readonly faults: FaultList
   readonly log: RequestLog
   /** Sends a request to the service in process, as an app would. */
@@ -105,8 +105,8 @@ export function actionButton(
 }
 
 /** Returns the person that a token acts as, such as `Ada Abara (admin)`, or "The app". */
-export function personOf(grant: Grant | undefined, workspace: Workspace): Markup {
-  const member = workspace.members.get(grant?.memberId ?? '')
+export function personOf(grant: Grant | undefined, data: OrganizationData): Markup {
+  const member = data.members.get(grant?.memberId ?? '')
   return member === undefined ? html`The app` : html`<bdi>${member.user.name}</bdi> (${member.role})`
 }
 

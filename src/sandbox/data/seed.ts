@@ -1,37 +1,37 @@
+import { OrganizationData } from './organization-data.ts'
 import type { Conversation, Group, Message, Role, User } from './shapes.ts'
-import { Workspace } from './workspace.ts'
 
 type Counted = 'conversations' | 'messagesPerConversation' | 'contacts' | 'members' | 'tasks' | 'segments'
 type SeedCounts = Readonly<Record<'organizations' | Counted, number>>
 
 /** Returns organizations with sample data. The same counts and seed produce the same ids and texts in every run. */
-export function seedWorkspaces(counts: SeedCounts, seed: number): Workspace[] {
-  return Array.from({ length: counts.organizations }, (_, index) => seedWorkspace(index, counts, seed))
+export function seedOrganizations(counts: SeedCounts, seed: number): OrganizationData[] {
+  return Array.from({ length: counts.organizations }, (_, index) => seedOrganization(index, counts, seed))
 }
 
-function seedWorkspace(index: number, counts: SeedCounts, seed: number): Workspace {
-  const workspace = emptyWorkspace(index, seed)
-  for (let count = 0; count < counts.members; count += 1) addMember(workspace, firstRoles[count] ?? 'agent')
-  for (let count = 0; count < counts.contacts; count += 1) addContact(workspace, count)
-  const members = workspace.members.all().map(({ user }) => user) as [User, ...User[]]
-  const contacts = workspace.contacts.all().map(({ user }) => user)
+function seedOrganization(index: number, counts: SeedCounts, seed: number): OrganizationData {
+  const data = emptyOrganization(index, seed)
+  for (let count = 0; count < counts.members; count += 1) addMember(data, firstRoles[count] ?? 'agent')
+  for (let count = 0; count < counts.contacts; count += 1) addContact(data, count)
+  const members = data.members.all().map(({ user }) => user) as [User, ...User[]]
+  const contacts = data.contacts.all().map(({ user }) => user)
   for (let count = 0; count < counts.conversations; count += 1) {
-    seedConversation(workspace, { members, contacts }, startOfSeed + count * 1_800, counts.messagesPerConversation)
+    seedConversation(data, { members, contacts }, startOfSeed + count * 1_800, counts.messagesPerConversation)
   }
-  for (let count = 0; count < counts.tasks; count += 1) workspace.tasks.add({ id: workspace.random.id('tsk') })
-  for (let count = 0; count < counts.segments; count += 1) workspace.segments.add({ id: workspace.random.id('seg') })
-  return workspace
+  for (let count = 0; count < counts.tasks; count += 1) data.tasks.add({ id: data.random.id('tsk') })
+  for (let count = 0; count < counts.segments; count += 1) data.segments.add({ id: data.random.id('seg') })
+  return data
 }
 
 // 2026-01-05T09:00:00Z in epoch seconds. A constant, so that every run produces the same data.
 const startOfSeed = 1_767_603_600
 
-function emptyWorkspace(index: number, seed: number): Workspace {
+function emptyOrganization(index: number, seed: number): OrganizationData {
   const repeat = Math.floor(index / organizationNames.length)
   const base = organizationNames[index % organizationNames.length] ?? organizationNames[0]
   const name = repeat === 0 ? base : `${base} ${repeat + 1}`
   const slug = name.toLowerCase().replaceAll(' ', '-')
-  return new Workspace(
+  return new OrganizationData(
     {
       id: `org_${slug}`,
       name,
@@ -47,21 +47,21 @@ function emptyWorkspace(index: number, seed: number): Workspace {
 // Two admins, because only the first one is the owner.
 const firstRoles: readonly Role[] = ['admin', 'moderator', 'agent', 'admin']
 
-function addMember(workspace: Workspace, role: Role): void {
-  const { random, organization } = workspace
+function addMember(data: OrganizationData, role: Role): void {
+  const { random, organization } = data
   const given = random.pick(givenNames)
   const name = `${given} ${random.pick(familyNames)}`
-  const email = `${toEmailName(given)}.${workspace.members.size + 1}@${organization.domain}`
-  workspace.members.add({ id: random.id('mem'), role, archived: false, user: workspace.newUser(email, name) })
+  const email = `${toEmailName(given)}.${data.members.size + 1}@${organization.domain}`
+  data.members.add({ id: random.id('mem'), role, archived: false, user: data.newUser(email, name) })
 }
 
-function addContact(workspace: Workspace, position: number): void {
-  const { random } = workspace
+function addContact(data: OrganizationData, position: number): void {
+  const { random } = data
   const given = random.pick(givenNames)
   const name = random.chance(0.85) ? `${given} ${random.pick(familyNames)}` : null
   const at = startOfSeed - 86_400 + position * 600
   const source = random.pick(['email', 'widget'])
-  const contact = workspace.addContact(`${toEmailName(given)}${position + 1}@customer.example`, name, source, at)
+  const contact = data.addContact(`${toEmailName(given)}${position + 1}@customer.example`, name, source, at)
   contact.starred = random.chance(0.1)
   contact.active_at = random.chance(0.7) ? at + 3_600 : null
   if (random.chance(0.3)) contact.attributes = { plan: random.pick(['free', 'team', 'business']) }
@@ -82,35 +82,44 @@ interface People {
 }
 
 /** Adds one conversation with its messages and, in some cases, a note. `at` is in epoch seconds. */
-function seedConversation(workspace: Workspace, { members, contacts }: People, at: number, messageCount: number): void {
-  const { random } = workspace
-  const customer =
-    contacts[random.between(0, contacts.length - 1)] ?? workspace.newUser('someone@customer.example', null)
-  const conversation = workspace.newConversation(customer, random.pick(questions), at)
-  addDetails(workspace, conversation, members, at)
-  workspace.conversations.add(conversation)
+function seedConversation(
+  data: OrganizationData,
+  { members, contacts }: People,
+  at: number,
+  messageCount: number,
+): void {
+  const { random } = data
+  const customer = contacts[random.between(0, contacts.length - 1)] ?? data.newUser('someone@customer.example', null)
+  const conversation = data.newConversation(customer, random.pick(questions), at)
+  addDetails(data, conversation, members, at)
+  data.conversations.add(conversation)
 
-  const messages = workspace.messages(conversation.id)
+  const messages = data.messages(conversation.id)
   let previous: Message | undefined
   for (let count = 0; count < messageCount; count += 1) {
     const fromCustomer = count % 2 === 0
     const text = count === 0 ? conversation.initial_message : random.pick(fromCustomer ? followUps : replies)
     const author = fromCustomer ? conversation.user : random.pick(members)
     const source = fromCustomer ? 'email' : 'dashboard'
-    const message = workspace.newMessage(conversation.id, author, `<p>${text}</p>`, source, at + count * 60)
-    if (count > 0) addMessageDetails(workspace, message, previous)
+    const message = data.newMessage(conversation.id, author, `<p>${text}</p>`, source, at + count * 60)
+    if (count > 0) addMessageDetails(data, message, previous)
     previous = messages.add(message)
   }
-  workspace.refreshLastMessage(conversation)
+  data.refreshLastMessage(conversation)
 
   if (random.chance(0.3)) {
     const author = random.pick(members)
-    const note = workspace.newMessage(conversation.id, author, `<p>${random.pick(noteTexts)}</p>`, 'dashboard', at + 30)
-    workspace.notes(conversation.id).add(note)
+    const note = data.newMessage(conversation.id, author, `<p>${random.pick(noteTexts)}</p>`, 'dashboard', at + 30)
+    data.notes(conversation.id).add(note)
   }
 }
 
-function addDetails({ random }: Workspace, conversation: Conversation, members: People['members'], at: number): void {
+function addDetails(
+  { random }: OrganizationData,
+  conversation: Conversation,
+  members: People['members'],
+  at: number,
+): void {
   // The documents do not list the statuses; informal notes mention these (docs/service.md#conversations).
   conversation.status = random.pick(['open', 'open', 'open', 'waiting', 'closed', 'resolved'])
   conversation.pinned = random.chance(0.05)
@@ -135,7 +144,7 @@ function addDetails({ random }: Workspace, conversation: Conversation, members: 
   }
 }
 
-function addMessageDetails({ random }: Workspace, message: Message, previous: Message | undefined): void {
+function addMessageDetails({ random }: OrganizationData, message: Message, previous: Message | undefined): void {
   if (previous !== undefined && random.chance(0.2)) {
     message.reply_to = { id: previous.id, body_html: previous.body_html, user: previous.user }
   }

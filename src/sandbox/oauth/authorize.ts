@@ -7,7 +7,7 @@ import type { AppEnv, Operation } from '../app-env.ts'
 import { describeScope, limitScopesToRole } from '../data/scope-catalog.ts'
 import type { Role } from '../data/shapes.ts'
 import { badRequest, forbidden, formType, HttpError, readJsonObject } from '../http.ts'
-import type { Service } from '../service.ts'
+import type { SandboxData } from '../sandbox-data.ts'
 import {
   AuthorizationError,
   type AuthorizationRequest,
@@ -21,9 +21,9 @@ import { type ConsentPageContent, consentPage, errorPage } from './consent-page.
 /** The consent page, or its metadata as JSON (docs/service.md#login). */
 export const authorize: Operation = {
   route: 'GET /api/oauth/authorize',
-  handler: (service) => (c) => {
+  handler: (sandbox) => (c) => {
     const { query } = c.get('entry').request
-    const { app, autoConsent } = service.settings
+    const { app, autoConsent } = sandbox.settings
     const auto = parameter(query, 'auto') ?? autoConsent
     const accept = c.req.header('accept') ?? ''
     const json = accept.includes('application/json') && !accept.includes('text/html')
@@ -31,12 +31,12 @@ export const authorize: Operation = {
     return respondInBrowser(302, describe, () => {
       const request = readAuthorizationRequest(app, query)
       if (auto === 'allow' || auto === 'deny') {
-        const organizationId = parameter(query, 'organization') ?? service.firstWorkspace.organization.id
-        return decide(service, request, { allow: auto === 'allow', organizationId, role: parameter(query, 'role') })
+        const organizationId = parameter(query, 'organization') ?? sandbox.firstOrganization.organization.id
+        return decide(sandbox, request, { allow: auto === 'allow', organizationId, role: parameter(query, 'role') })
       }
-      const organizations = eligibleOrganizations(service)
-      if (json) return Response.json(consentMetadata(service, request, organizations), noStore)
-      const roles: Role[] = request.actor === 'app' ? ['admin'] : availableRoles(service)
+      const organizations = eligibleOrganizations(sandbox)
+      if (json) return Response.json(consentMetadata(sandbox, request, organizations), noStore)
+      const roles: Role[] = request.actor === 'app' ? ['admin'] : availableRoles(sandbox)
       return consentPage({ app, request, organizations, roles })
     })
   },
@@ -48,11 +48,11 @@ export const authorize: Operation = {
  */
 export const authorizeConsent: Operation = {
   route: 'POST /api/oauth/authorize/consent',
-  handler: (service) => (c) => {
-    const { app, cors } = service.settings
+  handler: (sandbox) => (c) => {
+    const { app, cors } = sandbox.settings
     const locationFor = (parameters: Parameters): string => {
       checkOrigin(c, cors)
-      return decide(service, readAuthorizationRequest(app, parameters), {
+      return decide(sandbox, readAuthorizationRequest(app, parameters), {
         allow: parameter(parameters, 'decision') !== 'deny',
         organizationId: parameter(parameters, 'target_organization_id'),
         role: parameter(parameters, 'role'),
@@ -80,7 +80,7 @@ export const authorizeConsent: Operation = {
 
 // The app's id and secret are public, so any page that a person visits could log in to the sandbox. The check applies
 // to browsers, because other programs send no `Origin` header.
-function checkOrigin(c: Context<AppEnv>, cors: Service['settings']['cors']): void {
+function checkOrigin(c: Context<AppEnv>, cors: SandboxData['settings']['cors']): void {
   const origin = c.req.header('origin')
   if (origin === undefined || c.env.isOwnOrigin(origin) || isLoopbackOrigin(origin) || allowsOrigin(cors, origin))
     return
@@ -97,16 +97,16 @@ interface Decision {
 }
 
 /** Returns the redirect location, with a new code or a denial. Throws an `AuthorizationError` for a wrong request. */
-function decide(service: Service, request: AuthorizationRequest, decision: Decision): string {
+function decide(sandbox: SandboxData, request: AuthorizationRequest, decision: Decision): string {
   const fail = (code: string, description: string): AuthorizationError =>
     new AuthorizationError(request, code, description)
   const deny = (description: string): string =>
     redirectLocation(request, { error: 'access_denied', error_description: description })
   if (!decision.allow) return deny('The person denied access.')
 
-  const workspace = service.workspaces.get(decision.organizationId ?? '')
-  if (workspace === undefined) throw fail('invalid_request', 'target_organization_id is not an eligible organization.')
-  const person = workspace.memberWithRole(decision.role ?? 'admin')
+  const data = sandbox.organizations.get(decision.organizationId ?? '')
+  if (data === undefined) throw fail('invalid_request', 'target_organization_id is not an eligible organization.')
+  const person = data.memberWithRole(decision.role ?? 'admin')
   if (person === undefined) throw fail('invalid_request', 'The organization has no member with this role.')
   // An organization admin authorizes an app (docs/service.md#login); others can only let it act as themselves.
   if (request.actor === 'app' && person.role !== 'admin') {
@@ -115,16 +115,16 @@ function decide(service: Service, request: AuthorizationRequest, decision: Decis
   const scopes = request.actor === 'self' ? limitScopesToRole(request.scopes, person.role) : request.scopes
   if (scopes.length === 0) throw fail('invalid_scope', 'The role of this person allows none of the requested scopes.')
 
-  const code = service.grants.addCode({
+  const code = sandbox.grants.addCode({
     grant: {
       actor: request.actor,
       scopes,
-      organizationId: workspace.organization.id,
+      organizationId: data.organization.id,
       memberId: request.actor === 'self' ? person.id : undefined,
     },
     redirectUri: request.redirectUri,
     codeChallenge: request.codeChallenge,
-    expiresAt: service.settings.now() + service.settings.codeLifetime,
+    expiresAt: sandbox.settings.now() + sandbox.settings.codeLifetime,
   })
   return redirectLocation(request, { code })
 }
@@ -158,7 +158,7 @@ function redirect(status: 302 | 303, location: string): Response {
 
 // The reference has the shape (docs/service.md#login).
 function consentMetadata(
-  { settings }: Service,
+  { settings }: SandboxData,
   { actor, redirectUri, scopes, state }: AuthorizationRequest,
   organizations: ConsentPageContent['organizations'],
 ): Record<string, unknown> {
@@ -177,15 +177,15 @@ function consentMetadata(
   }
 }
 
-function eligibleOrganizations(service: Service): ConsentPageContent['organizations'] {
-  return [...service.workspaces.values()].map(({ organization: { id, display_name, domain } }) => {
+function eligibleOrganizations(sandbox: SandboxData): ConsentPageContent['organizations'] {
+  return [...sandbox.organizations.values()].map(({ organization: { id, display_name, domain } }) => {
     return { id, name: display_name, domain }
   })
 }
 
 /** Returns the roles that every organization has an active member for, most powerful first. */
-function availableRoles(service: Service): Role[] {
+function availableRoles(sandbox: SandboxData): Role[] {
   const roles: Role[] = ['admin', 'moderator', 'agent']
-  const workspaces = [...service.workspaces.values()]
-  return roles.filter((role) => workspaces.every((workspace) => workspace.memberWithRole(role) !== undefined))
+  const organizations = [...sandbox.organizations.values()]
+  return roles.filter((role) => organizations.every((data) => data.memberWithRole(role) !== undefined))
 }

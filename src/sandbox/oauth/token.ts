@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto'
 import { auth } from 'hono/utils/basic-auth'
 import type { Operation } from '../app-env.ts'
 import { badRequest, formType, HttpError, type RequestBody } from '../http.ts'
+import type { SandboxData } from '../sandbox-data.ts'
 import type { SandboxSettings } from '../sandbox-options.ts'
-import type { Service } from '../service.ts'
 import { type Parameters, parameter, repeatedParameter } from './authorization-request.ts'
 
 /** The exchange of a code for a token (docs/service.md#login; RFC 6749, 4.1.3; RFC 7636, 4.5). */
 export const token: Operation = {
   route: 'POST /api/oauth/token',
-  handler: (service) => (c) => {
+  handler: (sandbox) => (c) => {
     try {
-      const response = exchangeCode(service, c.req.raw, c.get('body'))
+      const response = exchangeCode(sandbox, c.req.raw, c.get('body'))
       return Response.json(response, { headers: { 'cache-control': 'no-store', pragma: 'no-cache' } })
     } catch (error) {
       if (error instanceof HttpError) error.headers['cache-control'] = 'no-store'
@@ -20,14 +20,14 @@ export const token: Operation = {
   },
 }
 
-function exchangeCode(service: Service, request: Request, body: RequestBody) {
+function exchangeCode(sandbox: SandboxData, request: Request, body: RequestBody) {
   if (body.type !== formType) {
     throw badRequest('The body must be sent as `content-type: application/x-www-form-urlencoded`.')
   }
   const form = (body.value ?? {}) as Parameters
   const repeated = repeatedParameter(form)
   if (repeated !== undefined) throw badRequest(`\`${repeated}\` was sent more than once.`)
-  authenticateClient(service.settings.app, request, form)
+  authenticateClient(sandbox.settings.app, request, form)
 
   if (required(form, 'grant_type') !== 'authorization_code') {
     throw new HttpError(400, 'unsupported_grant_type', '`grant_type` must be `authorization_code`.')
@@ -35,22 +35,22 @@ function exchangeCode(service: Service, request: Request, body: RequestBody) {
   const value = required(form, 'code')
   const redirectUri = required(form, 'redirect_uri')
   const verifier = required(form, 'code_verifier')
-  const code = service.grants.code(value)
+  const code = sandbox.grants.code(value)
   if (code === undefined) throw invalidGrant('The code was not issued by this service.')
   if (code.used) {
     // A code that is used twice might have been stolen, so its token is revoked (RFC 6749, 4.1.2).
-    if (code.token !== undefined) service.grants.revoke(code.token)
+    if (code.token !== undefined) sandbox.grants.revoke(code.token)
     throw invalidGrant('The code was already used.')
   }
   // A code allows one attempt, so that a stolen code cannot be used to guess the verifier.
   code.used = true
-  if (service.settings.now() >= code.expiresAt) throw invalidGrant('The code has expired.')
+  if (sandbox.settings.now() >= code.expiresAt) throw invalidGrant('The code has expired.')
   if (redirectUri !== code.redirectUri)
     throw invalidGrant('`redirect_uri` must be the one from the authorization request.')
   if (!matchesChallenge(verifier, code.codeChallenge))
     throw invalidGrant('`code_verifier` does not match the code challenge.')
 
-  code.token = service.grants.addToken(code.grant, { fromLogin: true })
+  code.token = sandbox.grants.addToken(code.grant, { fromLogin: true })
   return { access_token: code.token, token_type: 'Bearer', scope: code.grant.scopes.join(' ') }
 }
 

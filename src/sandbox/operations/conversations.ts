@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
+import { findByEmail } from '../data/organization-data.ts'
 import type { Conversation, Message } from '../data/shapes.ts'
-import { findByEmail } from '../data/workspace.ts'
 import { forbidden, notFound, validationFailed } from '../http.ts'
 import { flag, guessed } from '../schema.ts'
 import { authorOf, type Caller, finder, operation, requiredEmail, requiredText } from './operation.ts'
@@ -11,7 +11,7 @@ export const conversationOperations = {
   listConversations: operation({
     route: 'GET /conversations',
     scope: 'conversations:read',
-    list: ({ workspace }) => workspace.conversations,
+    list: ({ data }) => data.conversations,
   }),
   createConversation: operation({
     route: 'POST /conversations',
@@ -19,15 +19,14 @@ export const conversationOperations = {
     actor: 'self',
     body: z.object({ customer_email: requiredEmail, initial_message: requiredText }),
     handle(call) {
-      const { workspace, service, body } = call
-      const at = service.seconds()
+      const { data, sandbox, body } = call
+      const at = sandbox.seconds()
       const contact =
-        findByEmail(workspace.contacts, body.customer_email) ??
-        workspace.addContact(body.customer_email, null, 'api', at)
-      const conversation = workspace.newConversation(contact.user, body.initial_message, at)
-      const message = workspace.newMessage(conversation.id, authorOf(call), body.initial_message, 'api', at)
-      workspace.messages(conversation.id).add(message)
-      return workspace.conversations.add(conversation)
+        findByEmail(data.contacts, body.customer_email) ?? data.addContact(body.customer_email, null, 'api', at)
+      const conversation = data.newConversation(contact.user, body.initial_message, at)
+      const message = data.newMessage(conversation.id, authorOf(call), body.initial_message, 'api', at)
+      data.messages(conversation.id).add(message)
+      return data.conversations.add(conversation)
     },
   }),
   getConversation: operation({
@@ -51,14 +50,14 @@ export const conversationOperations = {
     find: findConversation,
     body: z.object({ user_id: requiredText }),
     handle(call) {
-      const { workspace, service, found, body } = call
+      const { data, sandbox, found, body } = call
       // The documents do not say whether `user_id` is a user id or a membership id (docs/service.md#conversations).
-      const member = workspace.members.find(({ archived, id, user }) => {
+      const member = data.members.find(({ archived, id, user }) => {
         return !archived && (id === body.user_id || user.id === body.user_id)
       })
       if (member === undefined)
         throw validationFailed('`user_id` must be the id of a team member of this organization.')
-      return workspace.assign(found, member, service.seconds(), authorOf(call).id)
+      return data.assign(found, member, sandbox.seconds(), authorOf(call).id)
     },
   }),
   unassignConversation: operation({
@@ -74,7 +73,7 @@ export const conversationOperations = {
     route: 'GET /conversations/:id/messages',
     scope: 'messages:read',
     find: findConversation,
-    list: ({ workspace, found }) => workspace.messages(found.id),
+    list: ({ data, found }) => data.messages(found.id),
   }),
   createMessage: operation({
     route: 'POST /conversations/:id/messages',
@@ -83,8 +82,8 @@ export const conversationOperations = {
     find: findConversation,
     body: z.object({ body_html: requiredText }),
     handle(call) {
-      const message = call.workspace.messages(call.found.id).add(newMessage(call))
-      call.workspace.refreshLastMessage(call.found)
+      const message = call.data.messages(call.found.id).add(newMessage(call))
+      call.data.refreshLastMessage(call.found)
       return message
     },
   }),
@@ -93,9 +92,9 @@ export const conversationOperations = {
     scope: 'messages:write',
     find: findOwnMessage,
     body: z.object({ body_html: guessed(requiredText) }),
-    handle({ workspace, found, body }) {
+    handle({ data, found, body }) {
       const message = Object.assign(found.message, body)
-      workspace.refreshLastMessage(found.conversation)
+      data.refreshLastMessage(found.conversation)
       return message
     },
   }),
@@ -104,9 +103,9 @@ export const conversationOperations = {
     scope: 'messages:write',
     actor: 'self',
     find: findOwnMessage,
-    handle({ workspace, found }) {
-      workspace.messages(found.conversation.id).remove(found.message.id)
-      workspace.refreshLastMessage(found.conversation)
+    handle({ data, found }) {
+      data.messages(found.conversation.id).remove(found.message.id)
+      data.refreshLastMessage(found.conversation)
     },
   }),
   listNotes: operation({
@@ -114,7 +113,7 @@ export const conversationOperations = {
     guess: true,
     scope: 'notes:read',
     find: findConversation,
-    list: ({ workspace, found }) => workspace.notes(found.id),
+    list: ({ data, found }) => data.notes(found.id),
   }),
   createNote: operation({
     route: 'POST /conversations/:id/notes',
@@ -122,20 +121,20 @@ export const conversationOperations = {
     actor: 'self',
     find: findConversation,
     body: z.object({ body_html: requiredText }),
-    handle: (call) => call.workspace.notes(call.found.id).add(newMessage(call)),
+    handle: (call) => call.data.notes(call.found.id).add(newMessage(call)),
   }),
 }
 
 // An app cannot change messages, because their authors are people (docs/service.md#messages).
 function findOwnMessage(caller: Caller): { conversation: Conversation; message: Message } {
   const conversation = findConversation(caller)
-  const message = caller.workspace.messages(conversation.id).get(caller.parameters.message_id ?? '')
+  const message = caller.data.messages(conversation.id).get(caller.parameters.message_id ?? '')
   if (message === undefined) throw notFound('message')
   if (message.user.id !== caller.person?.user.id) throw forbidden('Only the author can change or delete a message.')
   return { conversation, message }
 }
 
 function newMessage(call: Caller & { found: Conversation; body: { body_html: string } }): Message {
-  const { workspace, service, found, body } = call
-  return workspace.newMessage(found.id, authorOf(call), body.body_html, 'api', service.seconds())
+  const { data, sandbox, found, body } = call
+  return data.newMessage(found.id, authorOf(call), body.body_html, 'api', sandbox.seconds())
 }

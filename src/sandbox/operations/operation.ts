@@ -6,9 +6,9 @@ import * as z from 'zod/mini'
 import type { AppEnv, Method, Operation, Route } from '../app-env.ts'
 import type { Collection } from '../data/collection.ts'
 import type { Grant } from '../data/grants.ts'
+import type { OrganizationData } from '../data/organization-data.ts'
 import { limitScopesToRole, type Scope } from '../data/scope-catalog.ts'
 import type { Member, User } from '../data/shapes.ts'
-import type { Workspace } from '../data/workspace.ts'
 import {
   actorSelfRequired,
   badRequest,
@@ -21,15 +21,15 @@ import {
   validationFailed,
 } from '../http.ts'
 import type { RecordedRequest } from '../request-log.ts'
+import type { SandboxData } from '../sandbox-data.ts'
 import type { SandboxSettings } from '../sandbox-options.ts'
 import { expectationOf, isGuessed, isOpen, mustBe, shapeOf } from '../schema.ts'
-import type { Service } from '../service.ts'
 import { ignoredNames } from './ignored-names.ts'
 
 /** An authorized request: the app or person that the token acts as, and the parameters of the path. */
 export interface Caller {
-  readonly service: Service
-  readonly workspace: Workspace
+  readonly sandbox: SandboxData
+  readonly data: OrganizationData
   readonly grant: Grant
   readonly scopes: readonly Scope[]
   /** The person that the token acts as; `undefined` for an app's token. */
@@ -71,22 +71,24 @@ export function operation<Found = undefined, Body = undefined>(
   const { scope, guess, find, body: schema, list, handle = assign, unwrapped } = definition
   const [method, path] = definition.route.split(' ') as [Method, string]
   const fields = schema === undefined ? {} : shapeOf(schema)
-  const handler: Operation['handler'] = (service) => (c) => {
+  const handler: Operation['handler'] = (sandbox) => (c) => {
     const { request } = c.get('entry')
-    const isPaged = list !== undefined && !isComplete(request, service.settings)
+    const isPaged = list !== undefined && !isComplete(request, sandbox.settings)
     request.ignored = ignoredNames(request, isPaged ? pageParameters : [], isOpen(schema) ? undefined : fields)
-    const caller = authenticate(service, c)
+    const caller = authenticate(sandbox, c)
     checkAccess(caller, definition)
     const found = find?.(caller) as Found
     const body = (schema && readJson(c.get('body'), schema)) as Body
-    if (list !== undefined) return Response.json(readList(list({ ...caller, found }), request, service.settings))
-    const data = handle({ ...caller, found, body })
+    if (list !== undefined) return Response.json(readList(list({ ...caller, found }), request, sandbox.settings))
+    const result = handle({ ...caller, found, body })
     if (method !== 'GET') {
-      const id = (data as Partial<Item> | undefined)?.id
-      service.addWrite({ operation: request.operation ?? '', path: request.path, id, at: service.settings.now() })
+      const id = (result as Partial<Item> | undefined)?.id
+      sandbox.addWrite({ operation: request.operation ?? '', path: request.path, id, at: sandbox.settings.now() })
     }
     const status = statuses[method]
-    return method === 'DELETE' ? new Response(null, { status }) : Response.json(unwrapped ? data : { data }, { status })
+    return method === 'DELETE'
+      ? new Response(null, { status })
+      : Response.json(unwrapped ? result : { data: result }, { status })
   }
   const guesses = { path: guess === true, body: Object.keys(fields).filter((name) => isGuessed(fields[name])) }
   return { route: `${method} /api/oauth/v1${path}`, scope, guesses, handler }
@@ -131,10 +133,10 @@ function single(query: RecordedRequest['query'], name: string): string | undefin
 /** Returns a function that finds the item that `:id` in the path names. Throws a 404 if there is none. */
 export function finder<Found extends Item>(
   what: string,
-  listOf: (workspace: Workspace) => Collection<Found>,
+  listOf: (data: OrganizationData) => Collection<Found>,
 ): (caller: Caller) => Found {
-  return ({ workspace, parameters }) => {
-    const found = listOf(workspace).get(parameters.id ?? '')
+  return ({ data, parameters }) => {
+    const found = listOf(data).get(parameters.id ?? '')
     if (found === undefined) throw notFound(what)
     return found
   }
@@ -160,17 +162,17 @@ function readJson<Body>(body: RequestBody, schema: z.ZodMiniType<Body>): Body {
 }
 
 /** Throws a 401 unless the token is valid (RFC 6750, 3.1). */
-function authenticate(service: Service, c: Context<AppEnv>): Caller {
+function authenticate(sandbox: SandboxData, c: Context<AppEnv>): Caller {
   if (bearerToken(c.req.raw.headers) === undefined)
     throw invalidToken('Send the header `Authorization: Bearer <token>`.')
   const grant = c.get('grant')
-  const workspace = grant && service.workspaces.get(grant.organizationId)
-  if (grant === undefined || workspace === undefined) throw invalidToken('The token is unknown or revoked.')
-  const caller = { service, workspace, grant, parameters: c.req.param() }
+  const data = grant && sandbox.organizations.get(grant.organizationId)
+  if (grant === undefined || data === undefined) throw invalidToken('The token is unknown or revoked.')
+  const caller = { sandbox, data, grant, parameters: c.req.param() }
   if (grant.memberId === undefined) return { ...caller, person: undefined, scopes: grant.scopes }
 
   // The documents do not say whether the tokens of a former member stay valid. The sandbox rejects them.
-  const person = workspace.members.get(grant.memberId)
+  const person = data.members.get(grant.memberId)
   if (person === undefined || person.archived)
     throw invalidToken('The person that the token acts as has left the organization.')
   // Limited at each request, not only at consent, because the role might have changed (docs/service.md#actors).
@@ -183,12 +185,12 @@ function assign({ found, body }: { found: unknown; body: unknown }): unknown {
 
 type Requirements = Pick<OperationDefinition<unknown, unknown>, 'scope' | 'actor' | 'role'>
 
-function checkAccess({ grant, scopes, person, workspace }: Caller, { scope, actor, role }: Requirements): void {
+function checkAccess({ grant, scopes, person, data }: Caller, { scope, actor, role }: Requirements): void {
   if (scope !== undefined && !scopes.includes(scope)) {
     throw new HttpError(403, 'insufficient_scope', `The token is missing the scope \`${scope}\`.`)
   }
   if (actor === 'self' && grant.actor !== 'self') throw actorSelfRequired()
-  const isAllowed = role === 'owner' ? person?.id === workspace.owner?.id : person?.role === 'admin'
+  const isAllowed = role === 'owner' ? person?.id === data.owner?.id : person?.role === 'admin'
   if (role !== undefined && !isAllowed) throw forbidden(`Only the organization's ${role} can do this.`)
 }
 

@@ -1,14 +1,14 @@
 import * as z from 'zod/mini'
 import type { Operation } from '../app-env.ts'
 import type { Collection } from '../data/collection.ts'
+import { findByEmail, type OrganizationData } from '../data/organization-data.ts'
 import type { LooseRecord, Member } from '../data/shapes.ts'
-import { findByEmail, type Workspace } from '../data/workspace.ts'
 import { alreadyExists, forbidden } from '../http.ts'
 import { flag, guessed, mustBe, oneOf } from '../schema.ts'
 import { type Caller, finder, operation, requiredEmail, requiredText } from './operation.ts'
 
 const role = oneOf('admin', 'moderator', 'agent')
-const findOrganization = ({ workspace }: Caller) => workspace.organization
+const findOrganization = ({ data }: Caller) => data.organization
 const findContact = finder('contact', ({ contacts }) => contacts)
 const findMember = finder('team member', ({ members }) => members)
 
@@ -18,11 +18,11 @@ export const organizationOperations = {
     route: 'GET /me',
     // The only resource that is not wrapped in `data` (docs/service.md#identity).
     unwrapped: true,
-    handle: ({ service, workspace, grant, scopes, person }) => {
-      const { clientId, name } = service.settings.app
+    handle: ({ sandbox, data, grant, scopes, person }) => {
+      const { clientId, name } = sandbox.settings.app
       return {
         application: { id: `application_${clientId}`, name, client_id: clientId },
-        organization: workspace.organization,
+        organization: data.organization,
         actor: grant.actor,
         scopes,
         user: person?.user ?? null,
@@ -42,7 +42,7 @@ export const organizationOperations = {
     route: 'GET /organization/settings',
     guess: true,
     scope: 'organization:read',
-    find: ({ workspace }) => workspace.settings,
+    find: ({ data }) => data.settings,
   }),
   updateOrganizationSettings: operation({
     route: 'PATCH /organization/settings',
@@ -53,21 +53,21 @@ export const organizationOperations = {
       bot_configuration: guessed(mustBe('an object', z.record(z.string(), z.unknown()))),
       locale: guessed(requiredText),
     }),
-    find: ({ workspace }) => workspace.settings,
+    find: ({ data }) => data.settings,
   }),
   listContacts: operation({
     route: 'GET /contacts',
     scope: 'contacts:read',
-    list: ({ workspace }) => workspace.contacts,
+    list: ({ data }) => data.contacts,
   }),
   createContact: operation({
     route: 'POST /contacts',
     scope: 'contacts:write',
     actor: 'self',
     body: z.object({ email: requiredEmail, name: guessed(requiredText) }),
-    handle({ workspace, service, body: { email, name = null } }) {
-      if (findByEmail(workspace.contacts, email) !== undefined) throw alreadyExists('contact')
-      return workspace.addContact(email, name, 'api', service.seconds())
+    handle({ data, sandbox, body: { email, name = null } }) {
+      if (findByEmail(data.contacts, email) !== undefined) throw alreadyExists('contact')
+      return data.addContact(email, name, 'api', sandbox.seconds())
     },
   }),
   getContact: operation({ route: 'GET /contacts/:id', guess: true, scope: 'contacts:read', find: findContact }),
@@ -76,19 +76,19 @@ export const organizationOperations = {
     scope: 'contacts:write',
     find: findContact,
     body: z.object({ blocked: guessed(flag) }),
-    handle: ({ service, found, body }) => Object.assign(found, body, { updated_at: service.seconds() }),
+    handle: ({ sandbox, found, body }) => Object.assign(found, body, { updated_at: sandbox.seconds() }),
   }),
-  listUsers: operation({ route: 'GET /users', scope: 'users:read', list: ({ workspace }) => workspace.members }),
+  listUsers: operation({ route: 'GET /users', scope: 'users:read', list: ({ data }) => data.members }),
   createUser: operation({
     route: 'POST /users',
     scope: 'users:write',
     actor: 'self',
     role: 'admin',
     body: z.object({ email: requiredEmail, name: guessed(requiredText), role: guessed(role) }),
-    handle({ workspace, body: { email, name = null, role = 'agent' } }) {
-      if (findByEmail(workspace.members, email) !== undefined) throw alreadyExists('team member')
-      const user = workspace.newUser(email, name)
-      return workspace.members.add({ id: workspace.random.id('mem'), role, archived: false, user })
+    handle({ data, body: { email, name = null, role = 'agent' } }) {
+      if (findByEmail(data.members, email) !== undefined) throw alreadyExists('team member')
+      const user = data.newUser(email, name)
+      return data.members.add({ id: data.random.id('mem'), role, archived: false, user })
     },
   }),
   getUser: operation({ route: 'GET /users/:id', scope: 'users:read', find: findMember }),
@@ -113,11 +113,11 @@ export const organizationOperations = {
     find: findMember,
     handle(call) {
       checkNotOwner(call, call.found)
-      call.workspace.members.remove(call.found.id)
+      call.data.members.remove(call.found.id)
     },
   }),
-  ...recordOperations('Task', 'tsk', (workspace) => workspace.tasks),
-  ...recordOperations('Segment', 'seg', (workspace) => workspace.segments),
+  ...recordOperations('Task', 'tsk', (data) => data.tasks),
+  ...recordOperations('Segment', 'seg', (data) => data.segments),
 }
 
 /**
@@ -128,7 +128,7 @@ export const organizationOperations = {
 function recordOperations(
   noun: 'Task' | 'Segment',
   idPrefix: string,
-  collectionOf: (workspace: Workspace) => Collection<LooseRecord>,
+  collectionOf: (data: OrganizationData) => Collection<LooseRecord>,
 ): Record<string, Operation> {
   const kind = noun === 'Task' ? 'task' : 'segment'
   const path = `/${kind}s` as const
@@ -141,14 +141,14 @@ function recordOperations(
       route: `GET ${path}`,
       guess,
       scope: read,
-      list: ({ workspace }) => collectionOf(workspace),
+      list: ({ data }) => collectionOf(data),
     }),
     [`create${noun}`]: operation({
       route: `POST ${path}`,
       guess,
       scope: write,
       body,
-      handle: ({ workspace, body }) => collectionOf(workspace).add({ ...body, id: workspace.random.id(idPrefix) }),
+      handle: ({ data, body }) => collectionOf(data).add({ ...body, id: data.random.id(idPrefix) }),
     }),
     [`get${noun}`]: operation({ route: `GET ${path}/:id`, guess, scope: read, find }),
     [`update${noun}`]: operation({
@@ -164,12 +164,12 @@ function recordOperations(
       guess,
       scope: write,
       find,
-      handle: ({ workspace, found }) => collectionOf(workspace).remove(found.id),
+      handle: ({ data, found }) => collectionOf(data).remove(found.id),
     }),
   }
 }
 
 // This rule is inferred. If the owner could be removed, the organization could never be renamed again.
-function checkNotOwner({ workspace }: Caller, member: Member): void {
-  if (member.id === workspace.owner?.id) throw forbidden('The owner of the organization cannot be removed.')
+function checkNotOwner({ data }: Caller, member: Member): void {
+  if (member.id === data.owner?.id) throw forbidden('The owner of the organization cannot be removed.')
 }

@@ -12,9 +12,9 @@ import { authorize, authorizeConsent } from '../oauth/authorize.ts'
 import { token } from '../oauth/token.ts'
 import { conversationOperations } from '../operations/conversations.ts'
 import { organizationOperations } from '../operations/organization.ts'
+import type { SandboxData } from '../sandbox-data.ts'
 import { type RequestRate, rateSchema, type SandboxSettings } from '../sandbox-options.ts'
 import { checkValue } from '../schema.ts'
-import type { Service } from '../service.ts'
 import { type AppParts, readBodies, recordRequests } from './record.ts'
 
 /** Every operation, by the service's name for it. */
@@ -28,11 +28,11 @@ export const operations: Readonly<Record<string, Operation>> = {
 
 /** Creates the service: the middleware that each request passes through, and all operations. */
 export function createApp(parts: AppParts): Hono<AppEnv> {
-  const { service, faults, log, delays } = parts
+  const { sandbox, faults, log, delays } = parts
   const app = new Hono<AppEnv>()
   const routes = Object.entries(operations).map(([name, { route, scope, handler }]) => {
     const [method = '', path = ''] = route.split(' ')
-    return { name, method, path, scope, handler: handler(service) }
+    return { name, method, path, scope, handler: handler(sandbox) }
   })
   const routeOf = new Map(routes.map((route) => [`${route.method} ${route.path}`, route]))
   const inject = injectFaults(faults, delays)
@@ -45,9 +45,9 @@ export function createApp(parts: AppParts): Hono<AppEnv> {
   )
   // `cors` answers a preflight, so a fault for one comes first.
   app.on('OPTIONS', '*', inject)
-  app.use(corsHeaders(service.settings.cors))
+  app.use(corsHeaders(sandbox.settings.cors))
   app.use(readBodies(log))
-  if (service.settings.rateLimit !== undefined) app.use('/api/oauth/v1/*', limitRate(service))
+  if (sandbox.settings.rateLimit !== undefined) app.use('/api/oauth/v1/*', limitRate(sandbox))
   app.use((c, next) => (c.req.method === 'OPTIONS' ? next() : inject(c, next)))
   for (const { method, path, handler } of routes) app.on(method, path, handler)
   for (const [path, others] of Map.groupBy(routes, (route) => route.path)) {
@@ -85,11 +85,11 @@ function corsHeaders(setting: SandboxSettings['cors']): MiddlewareHandler<AppEnv
 }
 
 /** Responds with 429 to requests above the limit. CORS preflights are not counted. */
-function limitRate({ settings, workspaces }: Service): MiddlewareHandler<AppEnv> {
+function limitRate({ settings, organizations }: SandboxData): MiddlewareHandler<AppEnv> {
   const { rateLimit, now } = settings
   const limitOf = typeof rateLimit === 'function' ? rateLimit : undefined
   const shared = typeof rateLimit === 'string' ? tokenBucket(rateLimit) : undefined
-  const buckets = new Map(limitOf && [...workspaces.keys()].map((id) => [id, bucketFor(id, limitOf(id))]))
+  const buckets = new Map(limitOf && [...organizations.keys()].map((id) => [id, bucketFor(id, limitOf(id))]))
   return (c, next) => {
     const take = shared ?? buckets.get(c.get('grant')?.organizationId ?? '')
     const wait = c.req.method === 'OPTIONS' ? 0 : (take?.(now()) ?? 0)

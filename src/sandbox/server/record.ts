@@ -5,11 +5,11 @@ import type { AppEnv } from '../app-env.ts'
 import type { Delays, FaultList } from '../faults/inject-faults.ts'
 import { bearerToken, formType, HttpError, parseBody, parseParameters } from '../http.ts'
 import { type LogEntry, type OpenRecord, type RequestLog, shortenTokens } from '../request-log.ts'
-import type { Service } from '../service.ts'
+import type { SandboxData } from '../sandbox-data.ts'
 
 /** The parts of a sandbox. */
 export interface AppParts {
-  readonly service: Service
+  readonly sandbox: SandboxData
   readonly faults: FaultList
   readonly delays: Delays
   readonly log: RequestLog
@@ -21,7 +21,7 @@ type OperationOf = (c: Context<AppEnv>) => { name: string; scope: string | undef
 
 /** Records each request from its arrival to its response, with its operation, and gives the response an id. */
 export function recordRequests(
-  { service, log, captureBodies }: AppParts,
+  { sandbox, log, captureBodies }: AppParts,
   operationOf: OperationOf,
 ): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
@@ -29,7 +29,7 @@ export function recordRequests(
     const { method, url, headers } = c.req.raw
     const { pathname, search } = new URL(url)
     const token = bearerToken(headers) ?? ''
-    const grant = service.grants.token(token)
+    const grant = sandbox.grants.token(token)
     const operation = operationOf(c)
     const request: OpenRecord = {
       method,
@@ -38,7 +38,7 @@ export function recordRequests(
       headers: Object.fromEntries(headers),
       body: undefined,
       status: undefined,
-      at: service.settings.now(),
+      at: sandbox.settings.now(),
       operation: operation?.name,
       scope: operation?.scope,
       actor: grant?.actor,
@@ -54,7 +54,7 @@ export function recordRequests(
     if (c.env.drop === undefined || c.env.drop === 'mid-body') {
       // A fault can set its own request id.
       if (!c.res.headers.has('x-request-id')) c.res.headers.set('x-request-id', randomUUID())
-      if (!c.res.headers.has('date')) c.res.headers.set('date', new Date(service.settings.now()).toUTCString())
+      if (!c.res.headers.has('date')) c.res.headers.set('date', new Date(sandbox.settings.now()).toUTCString())
       if (request.ignored.length > 0) c.res.headers.set('x-sandbox-ignored', request.ignored.map(encoded).join(', '))
       request.status = c.res.status
     }

@@ -1,6 +1,6 @@
-import type { Baseline } from './clean-runs.ts'
-import { faults } from './faults.ts'
-import { describeError, print, type Run } from './run.ts'
+import { definitionOf } from './faults.ts'
+import { describeError, print, type Run } from './run-job.ts'
+import type { Baseline } from './run-without-faults.ts'
 import type { NamedWrite } from './writes.ts'
 
 /**
@@ -16,7 +16,7 @@ import type { NamedWrite } from './writes.ts'
  * - `unseen`: the job sent a message although the customer or a colleague had written, and the job had not read that.
  * - `check`: the option `check` threw.
  */
-export type VerdictName =
+export type JudgementName =
   | 'doubled'
   | 'lost'
   | 'extra'
@@ -28,36 +28,35 @@ export type VerdictName =
   | 'check'
 
 /** A problem of a run. */
-export interface Verdict {
+export interface Judgement {
   /** The kind of the problem, for example `doubled`. */
-  readonly name: VerdictName
+  readonly name: JudgementName
   /** The description of the problem, in one sentence. */
   readonly text: string
   /**
-   * The operation, file or error that the problem is about. Verdicts with the same name and subject have the same
+   * The operation, file or error that the problem is about. Judgements with the same name and subject have the same
    * cause.
    */
   readonly subject: string
 }
 
 /** Returns all problems of a run. */
-export function judge(baseline: Baseline, run: Run): Verdict[] {
+export function judge(baseline: Baseline, run: Run): Judgement[] {
   const isDone = run.outcome.end === 'done'
+  const { pause, change } = definitionOf(run.injected)
   return [
     ...judgeWrites(baseline, run, isDone),
     // The lists that the job reads can be different after a long pause, or after a change by a colleague or the
     // customer.
-    ...(isDone && !run.strikes.some(({ fault }) => faults[fault].pause ?? faults[fault].change)
-      ? judgeOutputs(baseline, run)
-      : []),
+    ...(isDone && pause === undefined && change === undefined ? judgeOutputs(baseline, run) : []),
     ...judgeUnseen(run),
     ...judgeEnd(run),
     ...judgeErrors(run),
   ]
 }
 
-function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boolean): Verdict[] {
-  const verdicts: Verdict[] = []
+function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boolean): Judgement[] {
+  const judgements: Judgement[] = []
   const { expectsLost, expectsExtra, expectsAgain } = expectationsOf(run)
   const targets = new Set([...clean.writes, ...run.writes].map(({ target }) => target))
   for (const target of targets) {
@@ -65,8 +64,8 @@ function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boole
     const actual = run.writes.filter((write) => write.target === target)
     const [sample] = [...actual, ...expected]
     if (sample === undefined) continue
-    const report = (name: VerdictName, what: string): void => {
-      verdicts.push({ name, subject: target.split(' ')[0] ?? '', text: `${target} ${what}.` })
+    const report = (name: JudgementName, what: string): void => {
+      judgements.push({ name, subject: target.split(' ')[0] ?? '', text: `${target} ${what}.` })
     }
     const mayLack = !isDone || expectsLost(sample)
     // A job can skip a change whose effect is already there.
@@ -76,7 +75,8 @@ function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boole
     }
     if (actual.length === 0 || !sample.creates) continue
     if (expected.length === 0) {
-      if (!expectsExtra) report('extra', `was applied, but a clean run does not apply it: ${shorten(sample.content)}`)
+      if (!expectsExtra)
+        report('extra', `was applied, but a run without faults does not apply it: ${shorten(sample.content)}`)
       continue
     }
     const isVariable = variable.has(target)
@@ -84,8 +84,8 @@ function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boole
     const [wanted = [], found = []] = isVariable ? [] : contents
     const [missing, left] = [without(wanted, found), without(found, wanted)]
     const surplus = actual.length - expected.length
-    // An item whose text no clean run has counts as a replacement for a missing item. A second item with the same text
-    // does not.
+    // An item whose text no run without faults has counts as a replacement for a missing item. A second item with the
+    // same text does not.
     const replaced = left.filter((content) => !wanted.includes(content)).length
     const mayBeAgain = expectsAgain(sample) || (expectsExtra && left.length === replaced)
     if (surplus > 0 && !mayBeAgain) {
@@ -101,34 +101,35 @@ function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boole
       )
     }
   }
-  return verdicts
+  return judgements
 }
 
 /**
- * The differences from a clean run that are right after a long pause, or after a change by a colleague or the customer.
+ * The differences from a run without faults that are right after a long pause, or after a change by a colleague or the
+ * customer.
  */
 interface Expectations {
-  /** Whether a write of the clean run can be missing. */
+  /** Whether a write of the run without faults can be missing. */
   expectsLost(write: NamedWrite): boolean
-  /** Whether the run can have writes that the clean run does not have. */
+  /** Whether the run can have writes that the run without faults does not have. */
   readonly expectsExtra: boolean
   /** Whether the run can have the same write twice. */
   expectsAgain(write: NamedWrite): boolean
 }
 
-function expectationsOf({ strikes, writes }: Run): Expectations {
-  const names = strikes.map(({ fault }) => fault)
-  const isLate = names.some((name) => faults[name].pause !== undefined)
-  const isChanged = names.some((name) => faults[name].change !== undefined)
-  const isAnswered = names.includes('message-received') || names.includes('customer-writes')
+function expectationsOf({ injected, writes }: Run): Expectations {
+  const { pause, change, kills } = definitionOf(injected)
+  const isLate = pause !== undefined
+  const isChanged = change !== undefined
+  const isAnswered = injected?.fault === 'message-received' || injected?.fault === 'customer-writes'
   // A job that lives can look before each message, and leave it out.
-  const canSkip = names.some((name) => faults[name].change !== undefined && !faults[name].kills)
+  const canSkip = isChanged && !kills
   const parentOf = ({ place }: NamedWrite): string => place.slice(0, 2).join('/')
   // A job must finish an item that it has begun, even if the list that the job reads has the item no longer.
   const begun = new Set(writes.filter(({ creates }) => creates).map(parentOf))
   return {
     expectsLost(write) {
-      if (isLate || names.includes('item-removed') || (canSkip && write.place[2] === 'messages')) return true
+      if (isLate || injected?.fault === 'item-removed' || (canSkip && write.place[2] === 'messages')) return true
       return isChanged && !(write.creates && write.place.length > 1 && begun.has(parentOf(write)))
     },
     expectsExtra: isLate || isChanged,
@@ -148,54 +149,57 @@ function without(texts: readonly string[], others: readonly string[]): string[] 
 }
 
 /**
- * Compares the content of the state or the files with the clean run, in any order. Reports what is missing or repeated.
+ * Compares the content of the state or the files with the run without faults, in any order. Reports what is missing or
+ * repeated.
  */
-function judgeOutputs({ run: clean, variable }: Baseline, run: Run): Verdict[] {
-  return [...clean.outputs].flatMap(([name, lines]): Verdict[] => {
+function judgeOutputs({ run: clean, variable }: Baseline, run: Run): Judgement[] {
+  return [...clean.outputs].flatMap(([name, lines]): Judgement[] => {
     const [wanted = [], found = []] = [lines, run.outputs.get(name) ?? []].map((all) =>
       variable.has(name) ? all.map(() => 'something') : all,
     )
     const left = without(found, wanted)
-    const verdicts = [
+    const judgements = [
       ['lost', 'lacks', without(wanted, found)],
       ['doubled', 'has too often', left.filter((line) => wanted.includes(line))],
-      ['extra', 'has, unlike after a clean run,', left.filter((line) => !wanted.includes(line))],
+      ['extra', 'has, unlike after a run without faults,', left.filter((line) => !wanted.includes(line))],
     ] as const
-    return verdicts.flatMap(([verdict, what, found]) =>
-      found.length === 0 ? [] : { name: verdict, subject: name, text: `${name} ${what} ${shorten(found.join(', '))}` },
+    return judgements.flatMap(([judgement, what, found]) =>
+      found.length === 0
+        ? []
+        : { name: judgement, subject: name, text: `${name} ${what} ${shorten(found.join(', '))}` },
     )
   })
 }
 
-function judgeUnseen({ what, unseen: [path], change }: Run): Verdict[] {
+function judgeUnseen({ what, unseen: [path], change }: Run): Judgement[] {
   if (path === undefined) return []
   const who = change?.fault.startsWith('colleague') ? 'a colleague' : 'the customer'
   const text = `A message was sent to ${path}, although ${who} had written there: the ${what} had not read that message.`
   return [{ name: 'unseen', subject: 'messages.create', text }]
 }
 
-function judgeEnd({ what, strikes, checksChange, outcome, hasMetFault, checkError, uncaught }: Run): Verdict[] {
-  const verdicts: Verdict[] = []
+function judgeEnd({ what, injected, checksChange, outcome, hasMetFault, checkError, uncaught }: Run): Judgement[] {
+  const judgements: Judgement[] = []
   const { end, error, attempts } = outcome
   const { name: errorName, text: words } = describeError(error)
   // In a real process, an unhandled error would have ended the job.
   if (end === 'never-ends' && uncaught.length === 0) {
-    verdicts.push({ name: 'never-ends', subject: '', text: `The ${what} never ended: it ${attempts.at(-1)}.` })
+    judgements.push({ name: 'never-ends', subject: '', text: `The ${what} never ended: it ${attempts.at(-1)}.` })
   }
   if ((end === 'fix' || end === 'gave-up') && !hasMetFault) {
     const text = `The last run met no fault, and yet the ${what} gave up with ${shorten(words)}`
-    verdicts.push({ name: 'stuck', subject: errorName, text })
+    judgements.push({ name: 'stuck', subject: errorName, text })
   }
   // After a change by a colleague or the customer, the data can differ from the data that the job has read.
-  if (checkError !== undefined && (checksChange || !strikes.some(({ fault }) => faults[fault].change))) {
+  if (checkError !== undefined && (checksChange || !definitionOf(injected).change)) {
     const { text } = describeError(checkError.thrown)
-    verdicts.push({ name: 'check', subject: text.split('\n')[0] ?? '', text: `\`check\` failed: ${text}` })
+    judgements.push({ name: 'check', subject: text.split('\n')[0] ?? '', text: `\`check\` failed: ${text}` })
   }
-  return verdicts
+  return judgements
 }
 
-function judgeErrors({ uncaught, errors, secrets }: Run): Verdict[] {
-  const verdicts: Verdict[] = uncaught.slice(0, 1).map((error) => {
+function judgeErrors({ uncaught, errors, secrets }: Run): Judgement[] {
+  const judgements: Judgement[] = uncaught.slice(0, 1).map((error) => {
     const { name, text } = describeError(error)
     return { name: 'unhandled', subject: name, text: `An error that nobody handled ends the process: ${shorten(text)}` }
   })
@@ -205,13 +209,13 @@ function judgeErrors({ uncaught, errors, secrets }: Run): Verdict[] {
   })
   if (leaking !== undefined) {
     const { name } = describeError(leaking)
-    verdicts.push({
+    judgements.push({
       name: 'leaked',
       subject: name,
       text: `An error holds a token or a cursor: ${name}.`,
     })
   }
-  return verdicts
+  return judgements
 }
 
 function countsOf(texts: readonly string[]): Map<string, number> {

@@ -1,9 +1,9 @@
 import * as z from 'zod/mini'
 import { type Grant, Grants } from './data/grants.ts'
+import type { OrganizationData } from './data/organization-data.ts'
 import type { Scope, ScopeName } from './data/scope-catalog.ts'
-import { seedWorkspaces } from './data/seed.ts'
+import { seedOrganizations } from './data/seed.ts'
 import type { Conversation, Member, User } from './data/shapes.ts'
-import type { Workspace } from './data/workspace.ts'
 import { type SandboxSettings, scopesSchema } from './sandbox-options.ts'
 import { flag, mustBe, nonEmptyText, oneOf, readOptions, text } from './schema.ts'
 
@@ -86,11 +86,11 @@ export interface AnswerOptions {
 
 const answerShape = { member: z.optional(text) } satisfies Record<keyof AnswerOptions, z.ZodMiniType>
 
-/** Everything that the service stores: its organizations, codes, tokens and the log of writes. */
-export class Service {
+/** Everything that the sandbox stores: its organizations, codes, tokens and the log of writes. */
+export class SandboxData {
   readonly settings: SandboxSettings
-  readonly workspaces: ReadonlyMap<string, Workspace>
-  readonly firstWorkspace: Workspace
+  readonly organizations: ReadonlyMap<string, OrganizationData>
+  readonly firstOrganization: OrganizationData
   readonly grants: Grants
   /** The last 100,000 writes, oldest first. */
   readonly writes: EffectiveWrite[] = []
@@ -99,11 +99,11 @@ export class Service {
   constructor(settings: SandboxSettings) {
     this.settings = settings
     this.grants = new Grants(settings.now)
-    const workspaces = seedWorkspaces(settings, settings.seed)
-    const [firstWorkspace] = workspaces
-    if (firstWorkspace === undefined) throw new TypeError('The sandbox needs at least one organization.')
-    this.firstWorkspace = firstWorkspace
-    this.workspaces = new Map(workspaces.map((workspace) => [workspace.organization.id, workspace]))
+    const organizations = seedOrganizations(settings, settings.seed)
+    const [firstOrganization] = organizations
+    if (firstOrganization === undefined) throw new TypeError('The sandbox needs at least one organization.')
+    this.firstOrganization = firstOrganization
+    this.organizations = new Map(organizations.map((data) => [data.organization.id, data]))
     for (const actor of ['self', 'app'] as const) if (settings.tokens[actor]) this.readyToken(actor)
   }
 
@@ -113,54 +113,54 @@ export class Service {
   }
 
   /** Returns the organization with this id. Throws a `TypeError` if there is none. */
-  workspace(organizationId: string): Workspace {
-    const workspace = this.workspaces.get(organizationId)
-    if (workspace !== undefined) return workspace
-    const ids = [...this.workspaces.keys()].join(', ')
+  dataOf(organizationId: string): OrganizationData {
+    const data = this.organizations.get(organizationId)
+    if (data !== undefined) return data
+    const ids = [...this.organizations.keys()].join(', ')
     throw new TypeError(`The sandbox has no organization ${JSON.stringify(organizationId)}. Use one of: ${ids}.`)
   }
 
   /** Adds a message from the customer of a conversation and returns its id. Throws a `TypeError` if there is none. */
   receiveMessage(conversationId: string, bodyHtml: string): string {
-    const { workspace, conversation } = this.#find(conversationId)
-    return this.#addMessage(workspace, conversation, conversation.user, bodyHtml, 'email')
+    const { data, conversation } = this.#find(conversationId)
+    return this.#addMessage(data, conversation, conversation.user, bodyHtml, 'email')
   }
 
   /** Adds a message of a team member, like `receiveMessage`. Also throws a `TypeError` for an unknown member. */
   answer(conversationId: string, bodyHtml: string, options: AnswerOptions = {}): string {
     const { member } = readOptions('`answer` option', answerShape, options)
-    const { workspace, conversation } = this.#find(conversationId)
-    const { user } = personFor(workspace, member, 'agent')
-    return this.#addMessage(workspace, conversation, user, bodyHtml, 'dashboard')
+    const { data, conversation } = this.#find(conversationId)
+    const { user } = personFor(data, member, 'agent')
+    return this.#addMessage(data, conversation, user, bodyHtml, 'dashboard')
   }
 
-  #find(conversationId: string): { workspace: Workspace; conversation: Conversation } {
-    for (const workspace of this.workspaces.values()) {
-      const conversation = workspace.conversations.get(conversationId)
-      if (conversation !== undefined) return { workspace, conversation }
+  #find(conversationId: string): { data: OrganizationData; conversation: Conversation } {
+    for (const data of this.organizations.values()) {
+      const conversation = data.conversations.get(conversationId)
+      if (conversation !== undefined) return { data, conversation }
     }
     throw new TypeError(`The sandbox has no conversation ${JSON.stringify(conversationId)}. Use an id from its list.`)
   }
 
-  #addMessage(workspace: Workspace, conversation: Conversation, author: User, bodyHtml: string, source: string) {
-    const message = workspace.newMessage(conversation.id, author, bodyHtml, source, this.seconds())
-    workspace.messages(conversation.id).add(message)
-    workspace.refreshLastMessage(conversation)
+  #addMessage(data: OrganizationData, conversation: Conversation, author: User, bodyHtml: string, source: string) {
+    const message = data.newMessage(conversation.id, author, bodyHtml, source, this.seconds())
+    data.messages(conversation.id).add(message)
+    data.refreshLastMessage(conversation)
     return message.id
   }
 
   /** Changes a conversation as a colleague does. Throws a `TypeError` for an unknown conversation or member. */
   updateConversation(conversationId: string, changes: ConversationChanges): void {
     const { assignee, ...fields } = readOptions('`updateConversation` field', changesShape, changes)
-    const { workspace, conversation } = this.#find(conversationId)
+    const { data, conversation } = this.#find(conversationId)
     if (assignee === null) conversation.conversation_assignee = null
-    else if (assignee !== undefined) workspace.assign(conversation, personFor(workspace, assignee, ''), this.seconds())
+    else if (assignee !== undefined) data.assign(conversation, personFor(data, assignee, ''), this.seconds())
     Object.assign(conversation, fields)
   }
 
   /** Removes the item with this id, wherever it is. Throws a `TypeError` if there is none. */
   removeItem(id: string): void {
-    for (const workspace of this.workspaces.values()) if (workspace.remove(id)) return
+    for (const data of this.organizations.values()) if (data.remove(id)) return
     throw new TypeError(`The sandbox has no item ${JSON.stringify(id)}. Use an id from \`sandbox.state\`.`)
   }
 
@@ -185,26 +185,26 @@ export class Service {
   issueToken(options: TokenOptions = {}, value?: string): string {
     const read = readOptions('`issueToken` option', tokenShape, options)
     const { actor = 'app', scopes = this.settings.app.scopes, organization, member, role = 'admin' } = read
-    const workspace = organization === undefined ? this.firstWorkspace : this.workspace(organization)
-    const person = actor === 'self' || member !== undefined ? personFor(workspace, member, role) : undefined
+    const data = organization === undefined ? this.firstOrganization : this.dataOf(organization)
+    const person = actor === 'self' || member !== undefined ? personFor(data, member, role) : undefined
     const grant: Grant = {
       actor,
       scopes: [...scopes] as Scope[],
-      organizationId: workspace.organization.id,
+      organizationId: data.organization.id,
       memberId: actor === 'self' ? person?.id : undefined,
     }
     return this.grants.addToken(grant, { fromLogin: false, value })
   }
 }
 
-function personFor(workspace: Workspace, membershipId: string | undefined, role: string): Member {
-  const person = membershipId === undefined ? workspace.memberWithRole(role) : workspace.members.get(membershipId)
+function personFor(data: OrganizationData, membershipId: string | undefined, role: string): Member {
+  const person = membershipId === undefined ? data.memberWithRole(role) : data.members.get(membershipId)
   if (person !== undefined) return person
-  const where = `The organization ${workspace.organization.id} has no member with the`
+  const where = `The organization ${data.organization.id} has no member with the`
   if (membershipId !== undefined) {
     throw new TypeError(`${where} membership id ${membershipId}. Use an id from \`sandbox.state.members\`.`)
   }
-  const members = workspace.members.all().filter(({ archived }) => !archived)
+  const members = data.members.all().filter(({ archived }) => !archived)
   const roles = [...new Set(members.map((member) => member.role))]
   throw new TypeError(`${where} role ${role}. Use one of: ${roles.join(', ')}.`)
 }

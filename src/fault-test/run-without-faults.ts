@@ -1,7 +1,7 @@
 import { SupportWorkspaceError } from '../errors/index.ts'
+import { createRunSandbox } from './job-sandbox.ts'
 import type { FaultTestOptions } from './options.ts'
-import { describeError, type Run, type Subject } from './run.ts'
-import { createData } from './stage.ts'
+import { describeError, type Run, type Subject } from './run-job.ts'
 
 /** The result of the runs without faults, to which the other runs are compared. */
 export interface Baseline {
@@ -33,7 +33,7 @@ const delays = [93_784_005, 64_005]
  *
  * @param runOnce receives the delay of the run's start, in milliseconds
  */
-export async function runCleanly(what: Subject, runOnce: (delay: number) => Promise<Run>): Promise<Baseline> {
+export async function runWithoutFaults(what: Subject, runOnce: (delay: number) => Promise<Run>): Promise<Baseline> {
   const run = checkDone(what, await runOnce(0))
   const differences: string[] = []
   for (const delay of delays) {
@@ -115,7 +115,7 @@ const beginning = Date.UTC(2026, 0, 5, 9)
 const hour = 3_600_000
 
 export function readData(options: Pick<FaultTestOptions, 'sandbox'>): Data {
-  const { state } = createData(options)
+  const { state } = createRunSandbox(options)
   const items = state.organizations.flatMap(({ id }) => {
     const { conversations, contacts, members, tasks, segments, messages } = state.of(id)
     const threads = conversations.flatMap((conversation) => messages(conversation.id))

@@ -3,16 +3,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { RecordedRequest, Sandbox } from '../../sandbox/index.ts'
-import { changeDueAfter, changedItem, changeItem, type FaultTestChange, faults, type Strike } from '../faults.ts'
+import { changedItem, changeItem, type FaultTestChange, faults, type InjectedFault, isChangeDue } from '../faults.ts'
+import { createRunSandbox } from '../job-sandbox.ts'
 import { LastLook } from '../last-look.ts'
-import { createData } from '../stage.ts'
 import type { SharedNumbers } from './clock-file.ts'
 import type { ProgramOptions } from './program-options.ts'
 
-/** The options of a `ProgramService`. */
-interface ServiceParts {
+/** The options of a `SandboxHttpServer`. */
+interface SandboxHttpServerParts {
   readonly options: Pick<ProgramOptions, 'sandbox'>
-  readonly strikes: readonly Strike[]
+  readonly injected: InjectedFault | undefined
   readonly numbers: SharedNumbers
   /** The requests of a run without faults. */
   readonly cleanRequests: readonly RecordedRequest[]
@@ -25,16 +25,16 @@ interface ServiceParts {
 /** Headers that belong to the connection between the program and this server, so the sandbox does not get them. */
 const ofConnection = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'expect', 'keep-alive'])
 
-/** An HTTP server with a sandbox that injects the faults of a run. */
-export class ProgramService {
+/** An HTTP server with a sandbox that injects the fault of a run. */
+export class SandboxHttpServer {
   readonly sandbox: Sandbox
   requests = 0
-  /** Number of writes that had been applied when the first fault struck. */
+  /** Number of writes that had been applied when the fault was injected. */
   writesBefore: number | undefined
   /** The change that the customer or a colleague made. */
   change: FaultTestChange | undefined
   readonly lastLook: LastLook
-  readonly #parts: ServiceParts
+  readonly #parts: SandboxHttpServerParts
   readonly #server = createServer((incoming, outgoing) => void this.#respond(incoming, outgoing))
   readonly #counts = new Map<string, number>()
   #removeLasting = (): void => {}
@@ -42,10 +42,10 @@ export class ProgramService {
   #lateTime: number | undefined
   #stalled = 0
 
-  constructor(parts: ServiceParts) {
+  constructor(parts: SandboxHttpServerParts) {
     this.#parts = parts
     this.lastLook = new LastLook(() => parts.numbers.now)
-    this.sandbox = createData(parts.options, () => this.#lateTime ?? parts.numbers.now)
+    this.sandbox = createRunSandbox(parts.options, () => this.#lateTime ?? parts.numbers.now)
   }
 
   /** Starts the server and returns its base URL. */
@@ -57,7 +57,7 @@ export class ProgramService {
     return `http://127.0.0.1:${port}`
   }
 
-  /** Removes a fault that strikes at every later request. */
+  /** Removes a fault that affects every later request. */
   recover(): void {
     this.#removeLasting()
   }
@@ -84,7 +84,8 @@ export class ProgramService {
     const { method = 'GET', url = '/', headers } = incoming
     const path = url.replace(/\?.*/, '')
     const number = this.#numberOf(method, path)
-    const strike = this.#parts.strikes.find(({ fault, at }) => at === number && !faults[fault].isBefore)
+    const { injected } = this.#parts
+    const due = injected?.at === number && injected && !faults[injected.fault].isBefore ? injected : undefined
     const respond = this.lastLook.send(method, new URL(url, this.sandbox.url))
     let status: number | undefined
     try {
@@ -99,14 +100,14 @@ export class ProgramService {
       const send = (): Promise<Response> => this.sandbox.fetch(this.sandbox.url + url, sent)
       this.requests += 1
       await this.applyLate()
-      if (strike !== undefined) this.#strike(strike, { method, path }, incoming, send)
+      if (due !== undefined) this.#inject(due, { method, path }, incoming, send)
       const response = await send()
       status = response.status
       outgoing.writeHead(response.status, Object.fromEntries(response.headers))
       for await (const chunk of response.body ?? []) outgoing.write(chunk)
       outgoing.end()
     } catch {
-      if (strike !== undefined && faults[strike.fault].kills) await this.#parts.kill()
+      if (due !== undefined && faults[due.fault].kills) await this.#parts.kill()
       // Closes the connection after the bytes that were already written have been sent.
       incoming.socket.destroySoon()
     } finally {
@@ -116,11 +117,11 @@ export class ProgramService {
   }
 
   #changeAfter(number: number, path: string): void {
-    const { strikes, cleanRequests, numbers } = this.#parts
-    const strike = changeDueAfter(number, strikes)
-    const item = strike && changedItem(strike, path, cleanRequests)
-    if (strike === undefined || item === undefined) return
-    this.change = changeItem(strike.fault, this.sandbox, item, numbers.now)
+    const { injected, cleanRequests, numbers } = this.#parts
+    if (!isChangeDue(number, injected)) return
+    const item = changedItem(injected, path, cleanRequests)
+    if (item === undefined) return
+    this.change = changeItem(injected.fault, this.sandbox, item, numbers.now)
     if (this.change?.message !== undefined) this.lastLook.wrote(item.id)
   }
 
@@ -138,16 +139,16 @@ export class ProgramService {
     return numbers[count]
   }
 
-  #strike(
-    strike: Strike,
+  #inject(
+    injected: InjectedFault,
     request: { readonly method: string; readonly path: string },
     { socket }: IncomingMessage,
     send: () => Promise<unknown>,
   ): void {
     const { numbers, isReal } = this.#parts
-    const { fault, lasts } = faults[strike.fault]
-    this.writesBefore ??= this.sandbox.state.writes.length
-    if (strike.fault === 'revoked') this.sandbox.revokeAll()
+    const { fault, lasts } = faults[injected.fault]
+    this.writesBefore = this.sandbox.state.writes.length
+    if (injected.fault === 'revoked') this.sandbox.revokeAll()
     if (fault === undefined) return
     const { lateEffect, ...rest } = fault
     const retryAfter = isReal && fault.retryAfter !== undefined ? { retryAfter: 1 } : {}

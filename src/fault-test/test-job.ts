@@ -8,17 +8,15 @@ import {
   checkInteger,
   checkObject,
   checkOneOf,
-  mustBe,
   readOptions,
 } from '../shared/check-options.ts'
-import { readData, runCleanly } from './clean-runs.ts'
-import type { Strike } from './faults.ts'
-import type { FaultTestOptions, SweptJob } from './options.ts'
+import { checkInjected, checkSelection, selectFaults, selectionChecks } from './fault-selection.ts'
+import { type Judgement, judge } from './judgements.ts'
+import type { FaultTestJob, FaultTestOptions } from './options.ts'
 import { createReport, type FaultTestReport } from './report.ts'
-import { type Run, runJob } from './run.ts'
+import { type Run, runJob } from './run-job.ts'
+import { readData, runWithoutFaults } from './run-without-faults.ts'
 import { simulateGlobals } from './simulated-globals.ts'
-import { checkSelection, checkStruck, pairsOf, selectionChecks, singlesOf } from './strikes.ts'
-import { judge, type Verdict } from './verdicts.ts'
 
 const checks = {
   setup: checkFunction<NonNullable<FaultTestOptions['setup']>>,
@@ -34,20 +32,15 @@ const checks = {
     'rateLimiter',
   ),
   ...selectionChecks,
-  depth(name, value) {
-    if (value === 1 || value === 2) return value
-    throw mustBe('the number 1 or 2', name, value, 'Pass 2 for pairs.')
-  },
-  budget: (name, value) => checkInteger(name, value, 0, 'Leave it out for 100.'),
   seed: (name, value) => checkInteger(name, value, 0, 'Leave it out for 1.'),
   signal: checkSignal,
 } satisfies Record<keyof FaultTestOptions, Check<unknown>>
 
 /** Runs a job once for each of its requests and each fault. */
-export async function sweep(givenJob: SweptJob, givenOptions: FaultTestOptions): Promise<FaultTestReport> {
-  const job = checkFunction<SweptJob>('job', givenJob)
+export async function testJob(givenJob: FaultTestJob, givenOptions: FaultTestOptions): Promise<FaultTestReport> {
+  const job = checkFunction<FaultTestJob>('job', givenJob)
   const options = readOptions(givenOptions, checks, '`faultTest`')
-  const { seed = 1, budget = 100 } = options
+  const { seed = 1 } = options
   // The first use of a schema or of a text loads a module. Do it now, because simulated time does not wait for it.
   await schemas.user['~standard'].validate({})
   await import('../html/index.ts')
@@ -56,30 +49,21 @@ export async function sweep(givenJob: SweptJob, givenOptions: FaultTestOptions):
     const data = readData(options)
     const plan = { ...options, ...data, job, seed, start: data.end, maxRequests: 10_000, cleanRequests: [] }
     const runOnce = (delay: number) =>
-      runJob({ ...plan, start: data.end + delay, seed: delay > 0 ? seed + 1 : seed }, [])
-    const baseline = await runCleanly('job', runOnce)
+      runJob({ ...plan, start: data.end + delay, seed: delay > 0 ? seed + 1 : seed }, undefined)
+    const baseline = await runWithoutFaults('job', runOnce)
     const { requests } = baseline.run
-    const swept = { ...plan, maxRequests: requests.length * 20 + 50, cleanRequests: requests }
-    const runs: { readonly run: Run; readonly verdicts: readonly Verdict[] }[] = []
-    const add = async (strikes: readonly Strike[], count: number): Promise<void> => {
+    const faultyPlan = { ...plan, maxRequests: requests.length * 20 + 50, cleanRequests: requests }
+    const runs: { readonly run: Run; readonly judgements: readonly Judgement[] }[] = []
+    if (options.only === undefined) checkSelection(options, baseline.run)
+    const selected = options.only ?? selectFaults(baseline.run, options)
+    for (const injected of selected) {
       throwIfAborted(options.signal)
-      const run = await runJob(swept, strikes)
-      runs.push({ run, verdicts: judge(baseline, run) })
-      showProgress(`Fault test: ${runs.length} of ${count}`)
+      const run = await runJob(faultyPlan, injected)
+      runs.push({ run, judgements: judge(baseline, run) })
+      showProgress(`Fault test: ${runs.length} of ${selected.length}`)
     }
     if (options.only !== undefined) {
-      for (const strikes of options.only) await add(strikes, options.only.length)
-      for (const { run, verdicts } of runs) if (verdicts.length === 0) checkStruck(run)
-    } else {
-      checkSelection(options, baseline.run)
-      const singles = singlesOf(baseline.run, options)
-      for (const strike of singles) await add([strike], singles.length)
-      const firsts = runs.filter(({ verdicts }) => verdicts.length === 0).map(({ run }) => run)
-      const total = singles.length + (options.depth === 2 ? budget : 0)
-      for (const pair of pairsOf(firsts, options, seed)) {
-        if (runs.length >= total) break
-        await add(pair, total)
-      }
+      for (const { run, judgements } of runs) if (judgements.length === 0) checkInjected(run)
     }
     return createReport({ what: 'job', clean: baseline.run, runs, seed, notes: [] })
   } finally {

@@ -7,15 +7,15 @@ import { pathToFileURL } from 'node:url'
 import type { RecordedRequest } from '../../sandbox/index.ts'
 import { throwIfAborted } from '../../shared/abort.ts'
 import { checkPlain } from '../../shared/check-options.ts'
-import { faults, placeOf, type Strike } from '../faults.ts'
+import { definitionOf, type InjectedFault, placeOf } from '../faults.ts'
 import type { FaultTestEnd } from '../options.ts'
-import type { Run } from '../run.ts'
+import type { Run } from '../run-job.ts'
 import { effectsOf } from '../writes.ts'
 import { SharedNumbers } from './clock-file.ts'
 import { copyFolder } from './copy-folder.ts'
+import { SandboxHttpServer } from './http-server.ts'
 import { ProcessGroup } from './process-group.ts'
 import type { ProgramExit, ProgramOptions, ProgramRun } from './program-options.ts'
-import { ProgramService } from './program-service.ts'
 
 /** The program and the options that all runs share. */
 export interface ProgramPlan extends ProgramOptions {
@@ -57,54 +57,54 @@ const file = import.meta.filename.endsWith('.ts') ? 'preload.ts' : 'fault-test-p
 const preload = pathToFileURL(join(dirname(import.meta.filename), file))
 
 /**
- * Runs a program with faults, in a fresh sandbox and a copy of its folder. Starts the program again like a supervisor.
+ * Runs a program with a fault or without, in a fresh sandbox and a copy of its folder. Starts the program again like a supervisor.
  */
-export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]): Promise<ProgramResult> {
+export async function runProgram(plan: ProgramPlan, injected: InjectedFault | undefined): Promise<ProgramResult> {
   const root = await mkdtemp(join(tmpdir(), 'fault-test-'))
   const [folder, shared, printed] = [join(root, 'folder'), join(root, 'shared'), join(root, 'printed')]
   await mkdir(folder)
   if (plan.folder !== undefined) await copyFolder(plan.folder, folder)
-  const numbers = prepareNumbers(shared, plan, strikes)
+  const numbers = prepareNumbers(shared, plan, injected)
   const watched: Watched = { numbers, plan, group: undefined, isKilled: false }
   const kill = async (): Promise<void> => {
     watched.isKilled = true
     await watched.group?.kill()
   }
-  const service = new ProgramService({ ...plan, options: plan, strikes, numbers, kill })
-  const { sandbox } = service
+  const server = new SandboxHttpServer({ ...plan, options: plan, injected, numbers, kill })
+  const { sandbox } = server
   const output = openSync(printed, 'a')
   try {
-    const url = await service.listen()
+    const url = await server.listen()
     const tokens = [sandbox.issueToken({ actor: 'self' })]
     const told = () => ({ url, token: tokens.at(-1) ?? '', folder })
     await plan.setup?.(sandbox, told())
     const before = { requests: sandbox.requests.length, writes: sandbox.state.writes.length }
-    const isChanged = strikes.some(({ fault }) => faults[fault].change !== undefined)
-    const pauses = strikes.map(({ fault }) => faults[fault].pause ?? 0)
+    const isChanged = definitionOf(injected).change !== undefined
+    const { pause = 0 } = definitionOf(injected)
     const attempts: string[] = []
     let [end, hasMetFault]: [FaultTestEnd?, boolean?] = []
     while (end === undefined) {
       const firstRequest = sandbox.requests.length
-      if (attempts.length === maxStarts - 1) service.recover()
+      if (attempts.length === maxStarts - 1) server.recover()
       const env = { ...environmentOf(plan, told()), SUPPORT_WORKSPACE_FAULT_TEST: shared }
       watched.group = new ProcessGroup(plan.command, plan.cwd ?? process.cwd(), env, output)
-      const { exit, why } = await watch(watched.group, watched, service)
+      const { exit, why } = await watch(watched.group, watched, server)
       const since = sandbox.requests.slice(firstRequest)
       hasMetFault = isChanged || since.some(({ fault, status }) => fault !== undefined || status === 401)
       const remedy = { ...defaultExits, ...plan.exits }[String(exit)]
-      const isStruck =
-        watched.isKilled || (exit === 'SIGKILL' && strikes.some(({ fault }) => placeOf(fault) !== 'request'))
+      const wasKilled =
+        watched.isKilled || (exit === 'SIGKILL' && injected !== undefined && placeOf(injected.fault) !== 'request')
       if (why !== undefined) attempts.push(`was stopped after ${why}`)
-      else if (isStruck) attempts.push('was killed')
+      else if (wasKilled) attempts.push('was killed')
       else attempts.push(`ended with ${typeof exit === 'number' ? `code ${exit}` : exit} (${remedy ?? 'a crash'})`)
       if (why !== undefined) end = 'never-ends'
-      else if (!isStruck && (remedy === 'done' || remedy === 'verify' || remedy === 'fix')) end = remedy
+      else if (!wasKilled && (remedy === 'done' || remedy === 'verify' || remedy === 'fix')) end = remedy
       else if (attempts.length === maxStarts) end = 'gave-up'
-      else if (!plan.isReal) numbers.passTo(numbers.now + Math.max(pauseBetween, ...(isStruck ? pauses : [])))
+      else if (!plan.isReal) numbers.passTo(numbers.now + Math.max(pauseBetween, wasKilled ? pause : 0))
       if (remedy === 'reconnect') tokens.push(sandbox.issueToken({ actor: 'self' }))
     }
     numbers.passTo(numbers.now + afterwards)
-    await service.applyLate()
+    await server.applyLate()
     const requests = sandbox.requests.slice(before.requests)
     const effects = effectsOf(sandbox, before.writes)
     const text = await readFile(printed, 'utf8')
@@ -114,23 +114,23 @@ export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]):
       .slice(-shownLines)
     const error = `${attempts.at(-1)}: ${lines.at(-1)}`
     const checking = Promise.resolve().then(() =>
-      plan.check?.(sandbox, { end, folder, attempts, output: text }, service.change),
+      plan.check?.(sandbox, { end, folder, attempts, output: text }, server.change),
     )
     return {
       ...effects,
       what: 'program',
-      strikes,
+      injected,
       requests,
       outcome: { end, value: undefined, error, state: {}, context: undefined, attempts },
       counts: { assignment: 0, 'file write': numbers.get('writes'), 'file cut': numbers.get('cuts') },
       outputs: new Map(await Promise.all((plan.outputs ?? []).map((name) => linesOf(folder, name)))),
       output: lines,
-      appliedBefore: effects.writes.slice(0, (service.writesBefore ?? before.writes) - before.writes),
+      appliedBefore: effects.writes.slice(0, (server.writesBefore ?? before.writes) - before.writes),
       hasMetFault: hasMetFault ?? false,
       errors: tokens.some((token) => text.includes(token)) ? [text] : [],
       uncaught: [],
-      change: service.change,
-      unseen: plan.unseen === 'allowed' ? [] : service.lastLook.unseen,
+      change: server.change,
+      unseen: plan.unseen === 'allowed' ? [] : server.lastLook.unseen,
       checksChange: (plan.check?.length ?? 0) > 2,
       secrets: tokens,
       checkError: await checking.then(
@@ -141,7 +141,7 @@ export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]):
     }
   } finally {
     await watched.group?.kill()
-    await service.close()
+    await server.close()
     closeSync(output)
     numbers.close()
     await rm(root, { recursive: true, force: true })
@@ -158,11 +158,11 @@ interface Watched {
 }
 
 /** Waits until all processes of a program have ended. Stops a program that runs too long, and then returns why. */
-async function watch(group: ProcessGroup, watched: Watched, service: ProgramService) {
+async function watch(group: ProcessGroup, watched: Watched, server: SandboxHttpServer) {
   const { numbers, plan } = watched
-  const first = { requests: service.requests, timers: numbers.get('timers'), time: numbers.now }
+  const first = { requests: server.requests, timers: numbers.get('timers'), time: numbers.now }
   const minutes = plan.isReal ? patience.real : patience.simulated
-  const last = { requests: service.requests, time: performance.now() }
+  const last = { requests: server.requests, time: performance.now() }
   let exit: number | NodeJS.Signals | undefined
   const exiting = group.exited.then((value) => {
     exit = value
@@ -173,8 +173,8 @@ async function watch(group: ProcessGroup, watched: Watched, service: ProgramServ
     await Promise.race([exiting, wait(20)])
     if (plan.signal?.aborted) await group.kill()
     throwIfAborted(plan.signal)
-    if (service.requests > last.requests) Object.assign(last, { requests: service.requests, time: performance.now() })
-    if (service.requests > first.requests + plan.maxRequests) why = `${plan.maxRequests} requests`
+    if (server.requests > last.requests) Object.assign(last, { requests: server.requests, time: performance.now() })
+    if (server.requests > first.requests + plan.maxRequests) why = `${plan.maxRequests} requests`
     else if (numbers.get('timers') > first.timers + maxTimers) why = `${maxTimers} timers had fired`
     else if (numbers.now > first.time + day) why = '24 simulated hours'
     else if (performance.now() > last.time + minutes * 60_000) why = `${minutes} minutes without a request`
@@ -185,14 +185,18 @@ async function watch(group: ProcessGroup, watched: Watched, service: ProgramServ
   return { exit: exit ?? 'SIGKILL', why }
 }
 
-function prepareNumbers(path: string, { start, seed }: ProgramPlan, strikes: readonly Strike[]): SharedNumbers {
+function prepareNumbers(
+  path: string,
+  { start, seed }: ProgramPlan,
+  injected: InjectedFault | undefined,
+): SharedNumbers {
   const numbers = SharedNumbers.create(path)
   numbers.passTo(start)
   numbers.set('seed', seed)
-  for (const { fault, at } of strikes) {
-    if (placeOf(fault) === 'file write') numbers.set('killedWrite', at)
-    if (placeOf(fault) === 'file cut') numbers.set('killedCut', at)
-  }
+  if (injected === undefined) return numbers
+  const { fault, at } = injected
+  if (placeOf(fault) === 'file write') numbers.set('killedWrite', at)
+  if (placeOf(fault) === 'file cut') numbers.set('killedCut', at)
   return numbers
 }
 

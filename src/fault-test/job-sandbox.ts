@@ -3,13 +3,13 @@ import { createSandbox, type RecordedRequest, type Sandbox } from '../sandbox/in
 import { throwIfAborted } from '../shared/abort.ts'
 import { Clock } from './clock.ts'
 import {
-  changeDueAfter,
   changedItem,
   changeItem,
+  definitionOf,
   type FaultTestChange,
-  faults,
+  type InjectedFault,
+  isChangeDue,
   placeOf,
-  type Strike,
 } from './faults.ts'
 import { Durable, JobProcess } from './job-process.ts'
 import { LastLook } from './last-look.ts'
@@ -23,8 +23,8 @@ export type Ending =
   | { readonly kind: 'killed' }
   | { readonly kind: 'stopped'; readonly why: string }
 
-/** The options of a `Stage`. */
-export interface StageOptions extends Pick<FaultTestOptions, 'sandbox' | 'client' | 'signal' | 'unseen'> {
+/** The options of a `JobSandbox`. */
+export interface JobSandboxOptions extends Pick<FaultTestOptions, 'sandbox' | 'client' | 'signal' | 'unseen'> {
   /** Milliseconds since the epoch at which the simulated time starts. */
   readonly start: number
   readonly seed: number
@@ -40,12 +40,12 @@ const day = 86_400_000
 const defaultData = { organizations: 1, conversations: 12, contacts: 12 }
 
 /** Creates the sandbox of a run. */
-export function createData({ sandbox }: Pick<FaultTestOptions, 'sandbox'>, now?: () => number): Sandbox {
+export function createRunSandbox({ sandbox }: Pick<FaultTestOptions, 'sandbox'>, now?: () => number): Sandbox {
   return createSandbox({ ...defaultData, ...sandbox, ...(now && { now }) })
 }
 
-/** A fresh sandbox in simulated time, in which faults strike a job. */
-export class Stage {
+/** A fresh sandbox in simulated time, with a fault that meets the job. */
+export class JobSandbox {
   readonly clock: Clock
   /** The sandbox of the run. Its `fetch` counts the requests of the job's process. */
   readonly sandbox: Sandbox
@@ -55,23 +55,23 @@ export class Stage {
   readonly tokens: string[] = []
   /** Unhandled errors of the job. */
   readonly uncaught: unknown[] = []
-  /** Number of writes that had been applied when the first fault struck. */
+  /** Number of writes that had been applied when the fault was injected. */
   writesBefore: number | undefined
   /** The change that the customer or a colleague made. */
   change: FaultTestChange | undefined
   readonly lastLook: LastLook
-  readonly #options: StageOptions
-  readonly #strikes: readonly Strike[]
-  readonly #removals: (() => void)[] = []
+  readonly #options: JobSandboxOptions
+  readonly #injected: InjectedFault | undefined
+  #removeFault: (() => void) | undefined
   readonly #service = new JobProcess([])
   #process = new JobProcess(this.uncaught)
 
-  constructor(options: StageOptions, strikes: readonly Strike[]) {
+  constructor(options: JobSandboxOptions, injected: InjectedFault | undefined) {
     this.#options = options
-    this.#strikes = strikes
+    this.#injected = injected
     this.clock = new Clock(options.start, options.seed)
     this.lastLook = new LastLook(() => this.clock.now)
-    const real = createData(options, () => this.clock.now)
+    const real = createRunSandbox(options, () => this.clock.now)
     const fetch = this.#fetchOf(real)
     const issueToken: Sandbox['issueToken'] = (tokenOptions) => {
       this.tokens.push(real.issueToken(tokenOptions))
@@ -80,17 +80,12 @@ export class Stage {
     this.sandbox = { ...real, fetch, issueToken }
   }
 
-  /** Adds the faults of the run, after `setup` has sent its requests. */
+  /** Adds the fault of the run, after `setup` has sent its requests. */
   begin(): void {
-    let rules = 0
-    for (const { fault: name, at } of this.#strikes) {
-      const { fault, lasts, kills } = faults[name]
-      if (fault === undefined) continue
-      // A rule counts only requests that no earlier rule has answered.
-      const rule = { ...fault, after: at - 1 - rules, times: lasts ? Number.POSITIVE_INFINITY : 1 }
-      this.#removals.push(this.sandbox.faults.add(kills ? { ...rule, onDrop: () => this.#process.kill() } : rule))
-      rules += 1
-    }
+    const { fault, lasts, kills } = definitionOf(this.#injected)
+    if (this.#injected === undefined || fault === undefined) return
+    const rule = { ...fault, after: this.#injected.at - 1, times: lasts ? Number.POSITIVE_INFINITY : 1 }
+    this.#removeFault = this.sandbox.faults.add(kills ? { ...rule, onDrop: () => this.#process.kill() } : rule)
   }
 
   /** Calls the job, and advances the time until the job ends, is killed or is stopped. */
@@ -133,11 +128,11 @@ export class Stage {
     return clock.activity.underWay().length > 0 ? why : undefined
   }
 
-  /** Gives late effects and pending work of the job time to end, like `pause`. Then ends the process and the faults. */
+  /** Gives late effects and pending work of the job time to end, like `pause`. Then ends the process and the fault. */
   async finish(longest: number): Promise<string | undefined> {
     const why = await this.pause(longest)
     this.#process.kill()
-    for (const remove of this.#removals) remove()
+    this.#removeFault?.()
     return why
   }
 
@@ -164,21 +159,21 @@ export class Stage {
 
   #changeAfter(request: number, path: string): void {
     const { sandbox, clock } = this
-    const strike = changeDueAfter(request, this.#strikes)
-    const item = strike && changedItem(strike, path, this.#options.cleanRequests)
-    if (strike === undefined || item === undefined) return
-    this.change = changeItem(strike.fault, sandbox, item, clock.now)
+    const injected = this.#injected
+    if (!isChangeDue(request, injected)) return
+    const item = changedItem(injected, path, this.#options.cleanRequests)
+    if (item === undefined) return
+    this.change = changeItem(injected.fault, sandbox, item, clock.now)
     if (this.change?.message !== undefined) this.lastLook.wrote(item.id)
   }
 
-  /** Counts a request or an assignment, and revokes tokens or kills the process if a fault says so. */
+  /** Counts a request or an assignment, and revokes tokens or kills the process if the fault says so. */
   #count(kind: 'requests' | 'assignments'): void {
     this.counts[kind] += 1
-    for (const strike of this.#strikes) {
-      if (strike.at !== this.counts[kind] || `${placeOf(strike.fault)}s` !== kind) continue
-      this.writesBefore ??= this.sandbox.state.writes.length
-      if (strike.fault === 'revoked') this.sandbox.revokeAll()
-      if (kind === 'assignments') this.#process.kill()
-    }
+    const injected = this.#injected
+    if (injected?.at !== this.counts[kind] || `${placeOf(injected.fault)}s` !== kind) return
+    this.writesBefore = this.sandbox.state.writes.length
+    if (injected.fault === 'revoked') this.sandbox.revokeAll()
+    if (kind === 'assignments') this.#process.kill()
   }
 }

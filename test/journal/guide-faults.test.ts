@@ -1,15 +1,15 @@
 import { test } from 'vitest'
-import { loadFunctions, settling, sweepContacts, sweepReplies } from './swept-guide.ts'
+import { faultTestContacts, faultTestReplies, loadFunctions, settling } from './guide-faults.ts'
 
 loadFunctions()
 
 test.each(settling.slice(0, 1))(
   'no reply is doubled or lost if late effects %s',
   async (_, confirmTimeout, unconfirmed) => {
-    await sweepReplies(confirmTimeout, unconfirmed, 1)
+    await faultTestReplies(confirmTimeout, unconfirmed, 1)
   },
 )
 
 test('no contact is doubled or lost', async () => {
-  await sweepContacts(2)
+  await faultTestContacts(2)
 })

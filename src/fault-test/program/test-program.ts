@@ -15,17 +15,17 @@ import {
   mustBe,
   readOptions,
 } from '../../shared/check-options.ts'
-import { readData, runCleanly } from '../clean-runs.ts'
-import type { FaultName, Strike } from '../faults.ts'
+import { checkInjected, checkSelection, selectFaults, selectionChecks } from '../fault-selection.ts'
+import type { FaultName, InjectedFault } from '../faults.ts'
+import { judge } from '../judgements.ts'
 import { createReport, type FaultTestReport } from '../report.ts'
-import type { Run } from '../run.ts'
-import { checkSelection, checkStruck, selectionChecks, singlesOf } from '../strikes.ts'
-import { checkUnseen, optionsWithout, showProgress } from '../sweep.ts'
-import { judge } from '../verdicts.ts'
+import type { Run } from '../run-job.ts'
+import { readData, runWithoutFaults } from '../run-without-faults.ts'
+import { checkUnseen, optionsWithout, showProgress } from '../test-job.ts'
 import { checkLinks } from './copy-folder.ts'
 import { killAtExit } from './process-group.ts'
 import type { ProgramExit, ProgramOptions } from './program-options.ts'
-import { type ProgramResult, runProgram } from './program-run.ts'
+import { type ProgramResult, runProgram } from './run-program.ts'
 
 const ends = ['done', 'verify', 'fix', 'retry', 'reconnect'] as const satisfies readonly ProgramExit[]
 const texts = (hint: string) => (name: string, value: unknown) => {
@@ -112,11 +112,11 @@ export async function testProgram(givenCommand: readonly string[], given: Progra
     }
     let isReal = false
     const runOnce = async (delay: number): Promise<ProgramResult> => {
-      const run = await runProgram({ ...plan, start: data.end + delay, seed: delay > 0 ? 2 : 1 }, [])
+      const run = await runProgram({ ...plan, start: data.end + delay, seed: delay > 0 ? 2 : 1 }, undefined)
       isReal ||= run.processes === 0
       return run
     }
-    const { run: clean, ...baseline } = await runCleanly('program', runOnce)
+    const { run: clean, ...baseline } = await runWithoutFaults('program', runOnce)
     const { requests, outputs } = clean
     const unwritten = [...outputs].find(([, lines]) => lines.length === 0)?.[0]
     if (unwritten !== undefined) {
@@ -131,26 +131,25 @@ export async function testProgram(givenCommand: readonly string[], given: Progra
       throw new SupportWorkspaceError('The program writes nothing to the service, so nothing is compared.', { hint })
     }
     const maxRequests = Math.max(requests.length * 20 + 50, 1_000)
-    const swept = { ...plan, isReal, cleanRequests: requests, maxRequests }
+    const faultyPlan = { ...plan, isReal, cleanRequests: requests, maxRequests }
     checkSelection(options, clean)
     const faults = options.faults ?? (options.quick ? quickFaults : undefined)
-    const canDiffer = ({ fault, at }: Strike): boolean =>
+    const canDiffer = ({ fault, at }: InjectedFault): boolean =>
       fault !== 'refused' && !(sameForReads.includes(fault) && requests[at - 1]?.method === 'GET')
-    const chosen = singlesOf(clean, { ...options, faults }).filter(canDiffer)
-    const all = only ?? chosen.map((strike) => [strike])
+    const selected = only ?? selectFaults(clean, { ...options, faults }).filter(canDiffer)
     const runs: Run[] = []
     let [next, count] = [0, 0]
     const work = async (): Promise<void> => {
-      for (let index = next++; index < all.length; index = next++) {
+      for (let index = next++; index < selected.length; index = next++) {
         throwIfAborted(options.signal)
-        runs[index] = await runProgram(swept, all[index] ?? [])
+        runs[index] = await runProgram(faultyPlan, selected[index])
         count += 1
-        showProgress(`Fault test: ${count} of ${all.length}`)
+        showProgress(`Fault test: ${count} of ${selected.length}`)
       }
     }
     await Promise.all(Array.from({ length: options.parallel ?? availableParallelism() }, work))
-    const judged = runs.map((run) => ({ run, verdicts: judge({ ...baseline, run: clean }, run) }))
-    if (only !== undefined) for (const { run, verdicts } of judged) if (verdicts.length === 0) checkStruck(run)
+    const judged = runs.map((run) => ({ run, judgements: judge({ ...baseline, run: clean }, run) }))
+    if (only !== undefined) for (const { run, judgements } of judged) if (judgements.length === 0) checkInjected(run)
     const seconds = Math.round((performance.now() - started) / 1_000)
     const notes = isReal ? [`The program waited in real time, ${seconds} s in all: only Node can simulate it.`] : []
     return createReport({ what: 'program', clean, runs: judged, seed: 1, notes })

@@ -61,7 +61,7 @@ export const settling: readonly (readonly [title: string, confirmTimeout: number
   ['come later', 3_000, [...withoutEffect, 'late-effect'].sort()],
 ]
 
-export async function sweepReplies(
+export async function faultTestReplies(
   confirmTimeout: number,
   expected: readonly string[],
   conversations: number,
@@ -75,7 +75,7 @@ export async function sweepReplies(
   expect(faults).toEqual(expected)
 }
 
-export async function sweepContacts(count: number, seed = 1): Promise<void> {
+export async function faultTestContacts(count: number, seed = 1): Promise<void> {
   const emails = Array.from({ length: count }, (_, index) => `new-${index}@example.com`)
   const done = ({ unconfirmed }: { readonly unconfirmed: number }) => unconfirmed === 0
   const options = { seed, done, sandbox: { conversations: 1, contacts: 3 } }

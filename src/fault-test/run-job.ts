@@ -3,17 +3,17 @@ import { InvalidArgumentError, SupportWorkspaceError } from '../errors/index.ts'
 import type { RecordedRequest } from '../sandbox/index.ts'
 import { untilAborted } from '../shared/abort.ts'
 import { kindOf } from '../shared/json.ts'
-import { type FaultTestChange, faults, idOf, type Place, type Strike } from './faults.ts'
-import type { FaultTestEnd, FaultTestOptions, FaultTestOutcome, SweptJob } from './options.ts'
-import { Stage, type StageOptions } from './stage.ts'
+import { definitionOf, type FaultTestChange, type InjectedFault, idOf, type Place } from './faults.ts'
+import { JobSandbox, type JobSandboxOptions } from './job-sandbox.ts'
+import type { FaultTestEnd, FaultTestJob, FaultTestOptions, FaultTestOutcome } from './options.ts'
 import { type Effects, effectsOf, type NamedWrite } from './writes.ts'
 
 /** Whether the fault test runs a job or a program. */
 export type Subject = 'job' | 'program'
 
 /** The job and the options that all runs share. */
-export interface Plan extends Pick<FaultTestOptions, 'setup' | 'check' | 'done'>, StageOptions {
-  readonly job: SweptJob
+export interface Plan extends Pick<FaultTestOptions, 'setup' | 'check' | 'done'>, JobSandboxOptions {
+  readonly job: FaultTestJob
   /** Ids of the data that each sandbox starts with. */
   readonly ids: ReadonlySet<string>
 }
@@ -21,13 +21,14 @@ export interface Plan extends Pick<FaultTestOptions, 'setup' | 'check' | 'done'>
 /** The result of a run. */
 export interface Run extends Effects {
   readonly what: Subject
-  readonly strikes: readonly Strike[]
+  /** Undefined in a run without faults. */
+  readonly injected: InjectedFault | undefined
   readonly outcome: FaultTestOutcome<unknown, unknown>
   /** The requests that the job sent. Requests of `setup` and `check` are left out. */
   readonly requests: readonly RecordedRequest[]
-  /** Number of places where a fault can strike, for each kind except requests. */
+  /** Number of places where a fault can be injected, for each kind except requests. */
   readonly counts: Readonly<Record<Exclude<Place, 'request'>, number>>
-  /** The writes that had been applied when the first fault struck. */
+  /** The writes that had been applied when the fault was injected. */
   readonly appliedBefore: readonly NamedWrite[]
   /** Whether the last call of the job met a fault. */
   readonly hasMetFault: boolean
@@ -58,15 +59,16 @@ const maxFailures = 10
 const pauseAfter = (failures: number): number => Math.min(10_000 * 2 ** failures, 600_000)
 
 /**
- * Runs a job in a fresh sandbox with faults. Calls the job again like a queue, until it is done or cannot be repeated.
+ * Runs a job in a fresh sandbox, with a fault or without. Calls the job again like a queue, until it is done or cannot be
+ * repeated.
  */
-export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Run> {
-  const stage = new Stage(plan, strikes)
-  const { sandbox } = stage
+export async function runJob(plan: Plan, injected: InjectedFault | undefined): Promise<Run> {
+  const jobSandbox = new JobSandbox(plan, injected)
+  const { sandbox } = jobSandbox
   const ask = async <Answer>(name: 'setup' | 'done', given: () => Answer | PromiseLike<Answer>): Promise<Answer> => {
     const asking = Promise.resolve().then(given)
     const failing = asking.catch((cause: unknown) => {
-      const where = strikes.length === 0 ? 'a run without a fault' : `the run ${idOf(strikes)}`
+      const where = injected === undefined ? 'a run without a fault' : `the run ${idOf(injected)}`
       const hint = `Fix \`${name}\`, which must not throw in any run.`
       throw new SupportWorkspaceError(`\`${name}\` failed in ${where}: ${describeError(cause).text}.`, { hint, cause })
     })
@@ -74,23 +76,23 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
   }
   const context = await ask('setup', () => plan.setup?.(sandbox))
   const before = { requests: sandbox.requests.length, writes: sandbox.state.writes.length }
-  stage.begin()
+  jobSandbox.begin()
   const attempts: string[] = []
   const errors: unknown[] = []
   // A change by a colleague or the customer stays in the data, so each later call of the job meets the fault.
-  const isChanged = strikes.some(({ fault }) => faults[fault].change !== undefined)
-  const pauses = strikes.map(({ fault }) => faults[fault].pause ?? 0)
+  const isChanged = definitionOf(injected).change !== undefined
+  const { pause = 0 } = definitionOf(injected)
   let accessToken = sandbox.issueToken({ actor: 'self' })
   let [end, value, hasMetFault]: [FaultTestEnd?, unknown?, boolean?] = []
   while (end === undefined) {
     const firstRequest = sandbox.requests.length
-    const ending = await stage.call((world) => plan.job({ ...world, context }), accessToken)
+    const ending = await jobSandbox.call((world) => plan.job({ ...world, context }), accessToken)
     hasMetFault =
       isChanged ||
       sandbox.requests.slice(firstRequest).some(({ fault, status }) => fault !== undefined || status === 401)
     if (ending.kind === 'killed') {
       attempts.push('was killed')
-      await stage.pause(Math.max(pauseAfter(0), ...pauses))
+      await jobSandbox.pause(Math.max(pauseAfter(0), pause))
     } else if (ending.kind === 'stopped') {
       attempts.push(`was stopped after ${ending.why}`)
       end = 'never-ends'
@@ -109,11 +111,11 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
       attempts.push(`rejected with ${name}${remedy === undefined ? '' : ` (${remedy})`}`)
       if (remedy === 'verify' || remedy === 'fix') end = remedy
       else if (errors.length === maxFailures) end = 'gave-up'
-      else await stage.pause(pauseAfter(errors.length - 1))
+      else await jobSandbox.pause(pauseAfter(errors.length - 1))
       if (remedy === 'reconnect') accessToken = sandbox.issueToken({ actor: 'self' })
     }
   }
-  const unfinished = await stage.finish(afterwards)
+  const unfinished = await jobSandbox.finish(afterwards)
   if (unfinished !== undefined) {
     attempts.push(`was stopped after ${unfinished}`)
     end = 'never-ends'
@@ -121,8 +123,8 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
   const requests = sandbox.requests.slice(before.requests)
   const effects = effectsOf(sandbox, before.writes)
   const error = end === 'done' ? undefined : errors.at(-1)
-  const outcome = { end, value, error, state: stage.durable.state, context, attempts }
-  const checking = Promise.resolve().then(() => plan.check?.(sandbox, outcome, stage.change))
+  const outcome = { end, value, error, state: jobSandbox.durable.state, context, attempts }
+  const checking = Promise.resolve().then(() => plan.check?.(sandbox, outcome, jobSandbox.change))
   const checkError = await untilAborted(
     checking.then(
       () => undefined,
@@ -132,21 +134,21 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
   )
   return {
     what: 'job',
-    strikes,
+    injected,
     outcome,
     requests,
-    counts: { assignment: stage.counts.assignments, 'file write': 0, 'file cut': 0 },
-    outputs: new Map([['`state`', textsIn(stage.durable.state).filter((text) => plan.ids.has(text))]]),
+    counts: { assignment: jobSandbox.counts.assignments, 'file write': 0, 'file cut': 0 },
+    outputs: new Map([['`state`', textsIn(jobSandbox.durable.state).filter((text) => plan.ids.has(text))]]),
     output: [],
     ...effects,
-    appliedBefore: effects.writes.slice(0, (stage.writesBefore ?? before.writes) - before.writes),
+    appliedBefore: effects.writes.slice(0, (jobSandbox.writesBefore ?? before.writes) - before.writes),
     hasMetFault: hasMetFault ?? false,
     errors,
-    uncaught: stage.uncaught,
-    change: stage.change,
-    unseen: plan.unseen === 'allowed' ? [] : stage.lastLook.unseen,
+    uncaught: jobSandbox.uncaught,
+    change: jobSandbox.change,
+    unseen: plan.unseen === 'allowed' ? [] : jobSandbox.lastLook.unseen,
     checksChange: (plan.check?.length ?? 0) > 2,
-    secrets: [...stage.tokens, ...requests.flatMap(({ query }) => [query.after ?? [], query.before ?? []].flat())],
+    secrets: [...jobSandbox.tokens, ...requests.flatMap(({ query }) => [query.after ?? [], query.before ?? []].flat())],
     checkError,
   }
 }

@@ -13,7 +13,7 @@ import type {
 } from './shapes.ts'
 
 /** The data of one organization. */
-export class Workspace {
+export class OrganizationData {
   readonly organization: Organization
   readonly settings: OrganizationSettings
   readonly conversations: Collection<Conversation>

@@ -6,9 +6,7 @@ import { type FaultTestOptions, type FaultTestReport, faultTest } from '../../..
 import { changesOf, connection, expectReplica, key } from './replica.ts'
 
 /** Runs the sync of an organization with every fault, and compares every item and change. */
-export function faultTestOfSync(
-  options: Pick<FaultTestOptions, 'sandbox' | 'client' | 'depth' | 'budget' | 'seed'>,
-): Promise<FaultTestReport> {
+export function faultTestOfSync(options: Pick<FaultTestOptions, 'sandbox' | 'client'>): Promise<FaultTestReport> {
   return faultTest(
     async ({ workspace, context: { database } }) => {
       for (let slices = 0; slices < 50; slices += 1) {

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { faultTest } from 'support-workspace-sdk/fault-test'
 import { afterAll, describe, expect, test } from 'vitest'
-import { functions, loadFunctions, settling, sweepContacts, sweepReplies } from './swept-guide.ts'
+import { faultTestContacts, faultTestReplies, functions, loadFunctions, settling } from './guide-faults.ts'
 
 const timeout = 600_000
-const folder = mkdtempSync(join(tmpdir(), 'sweep-export-'))
+const folder = mkdtempSync(join(tmpdir(), 'fault-test-export-'))
 
 loadFunctions()
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -16,12 +16,12 @@ describe.each([1, 2, 3])('with seed %i', (seed) => {
     'no reply is doubled or lost if late effects %s',
     { timeout },
     async (_, confirmTimeout, unconfirmed) => {
-      await sweepReplies(confirmTimeout, unconfirmed, 4, seed)
+      await faultTestReplies(confirmTimeout, unconfirmed, 4, seed)
     },
   )
 
   test('no contact is doubled or lost', { timeout }, async () => {
-    await sweepContacts(6, seed)
+    await faultTestContacts(6, seed)
   })
 })
 
@@ -30,11 +30,11 @@ test('an export survives every fault, without a journal', { timeout }, async () 
     sandbox: { conversations: 60, messagesPerConversation: 1 },
     requests: [1, 2, 30, 52, 53, 62],
     setup: () => join(mkdtempSync(join(folder, 'run-')), 'conversations.ndjson'),
-    check: (swept, { end, context }) => {
+    check: (tested, { end, context }) => {
       if (end !== 'done') return
       const lines = readFileSync(context, 'utf8').trim().split('\n')
       const ids = lines.map((line) => JSON.parse(line).id)
-      expect(ids).toEqual(swept.state.conversations.map(({ id }) => id))
+      expect(ids).toEqual(tested.state.conversations.map(({ id }) => id))
     },
   })
   report.assert()

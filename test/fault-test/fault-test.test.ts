@@ -6,26 +6,26 @@ import { RequestError, SupportWorkspace } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   type FaultName,
+  type FaultTestJob,
   type FaultTestOptions,
   type FaultTestReport,
   faultTest,
-  type SweptJob,
 } from '../../src/fault-test/index.ts'
 import type { Sandbox } from '../../src/sandbox/index.ts'
 
 const body_html = '<p>On it.</p>'
 
 /** Lists, and sends one reply. A queue that repeats it sends two. */
-const reply: SweptJob = async ({ workspace }) => {
+const reply: FaultTestJob = async ({ workspace }) => {
   const [newest] = (await workspace.conversations.list({ limit: 1 })).data
   await workspace.messages.create(newest?.id ?? '', { body_html })
 }
 
-const readMe: SweptJob = async ({ workspace }) => {
+const readMe: FaultTestJob = async ({ workspace }) => {
   await workspace.me()
 }
 
-const createContact: SweptJob = ({ workspace }) => workspace.contacts.create({ email: 'ada@example.com' })
+const createContact: FaultTestJob = ({ workspace }) => workspace.contacts.create({ email: 'ada@example.com' })
 
 const fail = (error: Error) => (): never => {
   throw error
@@ -53,9 +53,9 @@ function readThisFile(callback: () => void): void {
   readFile(import.meta.filename, callback)
 }
 
-/** Returns the failed runs and their verdicts. */
+/** Returns the failed runs and their judgements. */
 function failuresOf({ runs }: FaultTestReport): string[] {
-  return runs.flatMap(({ id, verdicts }) => verdicts.map(({ name }) => `${id} ${name}`))
+  return runs.flatMap(({ id, judgements }) => judgements.map(({ name }) => `${id} ${name}`))
 }
 
 function endsOf({ runs }: FaultTestReport): Record<string, string> {
@@ -64,7 +64,7 @@ function endsOf({ runs }: FaultTestReport): Record<string, string> {
 
 let rememberedCalls = 0
 
-test.each<[why: string, message: string, job: SweptJob, options?: FaultTestOptions]>([
+test.each<[why: string, message: string, job: FaultTestJob, options?: FaultTestOptions]>([
   ['that sends nothing', 'The job sends no request', async () => {}],
   ['that fails without a fault', 'not done without a fault: Error: Broken', async () => fail(new Error('Broken'))()],
   [
@@ -134,22 +134,32 @@ test.each<[why: string, message: string, job: SweptJob, options?: FaultTestOptio
 ])('a job is refused %s', async (_, message, job, options) => {
   await expect(faultTest(job, options)).rejects.toThrow(message)
 })
-const noAssignments = 'killed-before-assignment@1 never struck: the job made 0 assignments.'
+const noAssignments = 'killed-before-assignment@1 was never injected: the job made 0 assignments.'
 
 test.each<[what: string, options: object, message: string]>([
   ['an unknown option', { fault: [] }, '`fault` is not an option of `faultTest`. Did you mean `faults`?'],
   ['an unknown fault', { faults: ['503'] }, 'There is no fault "503". Use one of: unavailable, '],
   ['the id of no run', { only: ['unavailable@x'] }, '`only[0]` must be an integer of at least 1'],
   ['an id with two requests', { only: ['unavailable@1@2'] }, '"unavailable@1@2" is not the id of a run.'],
-  ['faults out of order', { only: ['unavailable@2+unavailable@1'] }, '"unavailable@2+unavailable@1" is not the id'],
-  ['two faults at one request', { only: ['unavailable@1+refused@1'] }, '"unavailable@1+refused@1" is not the id'],
-  ['a run beyond the requests', { only: ['revoked@9'] }, 'revoked@9 never struck: the job made 1 request.'],
-  ['a run beyond the assignments', { only: ['revoked@1+killed-before-assignment@1'] }, noAssignments],
-  ['a request that the job does not send', { requests: [1, 7] }, 'unavailable@7 never struck: the job made 1 request.'],
-  ['a request beyond the last', { faults: ['killed-before-request'], requests: [7] }, 'killed-before-request@7 never'],
+  ['a run beyond the requests', { only: ['revoked@9'] }, 'revoked@9 was never injected: the job made 1 request.'],
+  ['a run beyond the assignments', { only: ['killed-before-assignment@1'] }, noAssignments],
+  [
+    'a request that the job does not send',
+    { requests: [1, 7] },
+    'unavailable@7 was never injected: the job made 1 request.',
+  ],
+  [
+    'a request beyond the last',
+    { faults: ['killed-before-request'], requests: [7] },
+    'killed-before-request@7 was never',
+  ],
   ['a request before the first', { requests: [0] }, '`requests[0]` must be an integer of at least 1'],
-  ['a change of what is not there', { only: ['item-removed@1'] }, 'item-removed@1 never struck: no request that it'],
-  ['faults that cannot strike', { faults: ['killed-before-assignment'] }, noAssignments],
+  [
+    'a change of what is not there',
+    { only: ['item-removed@1'] },
+    'item-removed@1 was never injected: the fault cannot affect',
+  ],
+  ['faults that cannot be injected', { faults: ['killed-before-assignment'] }, noAssignments],
   ['one of several faults that cannot', { faults: ['unavailable', 'killed-before-assignment'] }, noAssignments],
   ['a hole in `faults`', { faults: new Array(1) }, '`faults[0]` must be a non-empty string, not undefined.'],
   ['a hole in `requests`', { requests: new Array(1) }, '`requests[0]` must be an integer of at least 1, not undef'],
@@ -160,8 +170,6 @@ test.each<[what: string, options: object, message: string]>([
   ['no requests', { requests: [] }, '`requests` is empty, so nothing is tested.'],
   ['no runs', { only: [] }, '`only` is empty, so nothing is tested.'],
   ['a list that is none', { faults: 'revoked' }, '`faults` must be an array, not a string.'],
-  ['an unknown depth', { depth: 3 }, '`depth` must be the number 1 or 2, not 3.'],
-  ['a negative budget', { budget: -1 }, '`budget` must be an integer of at least 0, not -1. Leave it out for 100.'],
   ['a negative seed', { seed: -1 }, '`seed` must be an integer of at least 0, not -1. Leave it out for 1.'],
   ['data that cannot be', { sandbox: { conversations: -1 } }, '`conversations`'],
   ['a check that is no function', { check: true }, '`check` must be a function'],
@@ -174,11 +182,11 @@ test.each<[what: string, options: object, message: string]>([
 })
 
 test('rejects a job that is no function', async () => {
-  await expect(faultTest({} as SweptJob)).rejects.toThrow('`job` must be a function, not an object.')
+  await expect(faultTest({} as FaultTestJob)).rejects.toThrow('`job` must be a function, not an object.')
 })
 
 const jobWith =
-  (requests: number, assignments: number): SweptJob =>
+  (requests: number, assignments: number): FaultTestJob =>
   async ({ workspace, state }) => {
     for (let count = 0; count < requests; count += 1) await workspace.me()
     for (let count = 0; count < assignments; count += 1) state[count] = true
@@ -191,8 +199,8 @@ test.each<[FaultName[]]>([
   const { runs } = await faultTest(jobWith(2, 1), { faults, requests: [2] })
   expect(runs.map(({ id }) => id)).toEqual(['unavailable@2', 'killed-before-assignment@1'])
   // An assignment does not stand in for it.
-  const sweeping = faultTest(jobWith(1, 2), { faults, requests: [2] })
-  await expect(sweeping).rejects.toThrow('unavailable@2 never struck: the job made 1 request.')
+  const testing = faultTest(jobWith(1, 2), { faults, requests: [2] })
+  await expect(testing).rejects.toThrow('unavailable@2 was never injected: the job made 1 request.')
 })
 
 test.each(['setup', 'done'] as const)('an error of `%s` names the run that it ends', async (name) => {
@@ -318,7 +326,7 @@ describe('after a kill', () => {
   })
 
   test('the storage survives, and each write to it is a moment to be killed at', async () => {
-    const job: SweptJob = async ({ workspace, storage }) => {
+    const job: FaultTestJob = async ({ workspace, storage }) => {
       await workspace.me()
       const text = await storage.get('key')
       if (!(await storage.compareAndSet('key', text ?? null, `${text ?? ''}x`))) throw new Error('Taken')
@@ -332,8 +340,8 @@ describe('after a kill', () => {
   })
 })
 
-describe('a verdict', () => {
-  test.each<[name: string, job: SweptJob, options: FaultTestOptions, failures: string[]]>([
+describe('a judgement', () => {
+  test.each<[name: string, job: FaultTestJob, options: FaultTestOptions, failures: string[]]>([
     ['doubled', reply, { faults: ['killed-after-effect'] }, ['killed-after-effect@2 doubled']],
     [
       'doubled: a job looks for its write before a late effect',
@@ -434,7 +442,7 @@ describe('a verdict', () => {
     expect(failuresOf(await faultTest(job, options))).toEqual(failures)
   })
 
-  test.each<[what: string, job: SweptJob]>([
+  test.each<[what: string, job: FaultTestJob]>([
     [
       'a rejection that nobody awaits',
       async ({ workspace }) => {
@@ -466,26 +474,26 @@ describe('a verdict', () => {
         if (attempts.length > 1) throw Object.assign(new Error(), { message: 5 })
       },
     })
-    expect(report.failures.map(({ verdicts }) => verdicts)).toEqual([
+    expect(report.failures.map(({ judgements }) => judgements)).toEqual([
       [{ name: 'check', subject: 'Error: 5', text: '`check` failed: Error: 5' }],
     ])
   })
 
   test('never-ends: a job that polls for ever', async () => {
-    const job: SweptJob = async ({ workspace }) => {
+    const job: FaultTestJob = async ({ workspace }) => {
       await workspace.me().catch(async () => {
         for (;;) await wait(10)
       })
     }
     const report = await faultTest(job, { faults: ['unavailable'], client: { maxRetries: 0 } })
-    expect(report.runs.map(({ verdicts }) => verdicts.map(({ text }) => text))).toEqual([
+    expect(report.runs.map(({ judgements }) => judgements.map(({ text }) => text))).toEqual([
       ['The job never ended: it was stopped after 20000 timers had fired.'],
     ])
   })
 
   test('none for a timer that a job leaves behind, which does not go on for long', async () => {
     let fired = 0
-    const leave: SweptJob = async ({ workspace }) => {
+    const leave: FaultTestJob = async ({ workspace }) => {
       await workspace.me()
       setInterval(() => {
         fired += 1
@@ -497,7 +505,7 @@ describe('a verdict', () => {
 
   test('none, if `done` says that a job which resolved is not done', async () => {
     type Result = { readonly failed: number }
-    const job: SweptJob<undefined, Result> = async ({ workspace }) => {
+    const job: FaultTestJob<undefined, Result> = async ({ workspace }) => {
       const [{ status }] = await Promise.allSettled([workspace.contacts.create({ email: 'ada@example.com' })])
       return { failed: status === 'rejected' ? 1 : 0 }
     }
@@ -508,32 +516,6 @@ describe('a verdict', () => {
       expect([failuresOf(report), endsOf(report)]).toEqual([[], { 'revoked@1': 'not-done' }])
     }
   })
-})
-
-test('pairs of faults are repeated by their seed', async () => {
-  const pairs = async (seed: number) => {
-    const { runs } = await faultTest(readMe, {
-      faults: ['unavailable', 'revoked', 'killed-before-request'],
-      depth: 2,
-      budget: 4,
-      seed,
-    })
-    return runs.filter(({ faults }) => faults.length === 2).map(({ id, end }) => `${id} ${end}`)
-  }
-  const first = await pairs(1)
-  expect(first).toEqual(await pairs(1))
-  expect(first).toHaveLength(4)
-  const [id = ''] = first[0]?.split(' ') ?? []
-  const { runs } = await faultTest(readMe, { only: [id] })
-  expect(runs.map((run) => `${run.id} ${run.end}`)).toEqual([first[0]])
-})
-
-test('a budget beyond all pairs tests each pair once', async () => {
-  const { runs } = await faultTest(readMe, { faults: ['unavailable', 'revoked'], depth: 2, budget: 1_000_000_000 })
-  expect(runs.slice(0, 2).map(({ id }) => id)).toEqual(['unavailable@1', 'revoked@1'])
-  const pairs = ['unavailable@1', 'revoked@1'].flatMap((first) => [`${first}+unavailable@2`, `${first}+revoked@2`])
-  expect(new Set(runs.slice(2).map(({ id }) => id))).toEqual(new Set(pairs))
-  expect(runs).toHaveLength(2 + pairs.length)
 })
 
 describe('a signal', () => {
@@ -547,7 +529,7 @@ describe('a signal', () => {
     return new Promise(() => {})
   }
 
-  test.each<[where: string, options: FaultTestOptions, job?: SweptJob]>([
+  test.each<[where: string, options: FaultTestOptions, job?: FaultTestJob]>([
     ['in `setup`', { setup: abortAndHang }],
     ['in a run', {}, ({ workspace }) => workspace.me().then(abortAndHang)],
     ['between two runs', {}, ({ workspace }) => workspace.me().catch(() => controller.abort(reason))],
@@ -560,7 +542,7 @@ describe('a signal', () => {
       },
     ],
     ['in `check`', { check: abortAndHang }],
-  ])('ends a sweep %s', async (_, options, job = readMe) => {
+  ])('ends a fault test %s', async (_, options, job = readMe) => {
     const { signal } = controller
     await expect(faultTest(job, { ...options, signal, client: { maxRetries: 0 } })).rejects.toBe(reason)
   })
@@ -577,14 +559,14 @@ test.each<[what: string, thrown: unknown, words: string]>([
   ['that cannot be printed', { [inspect.custom]: throwing, number: 5 }, '{ number: 5, '],
   ['that is an unprintable error', Object.assign(new Error('Words'), { [inspect.custom]: throwing }), 'Error: Words'],
 ])('a job may throw a value %s, and keep a state that holds itself', async (_, thrown, words) => {
-  const job: SweptJob = async ({ workspace, state }) => {
+  const job: FaultTestJob = async ({ workspace, state }) => {
     if (state.self !== undefined) throw thrown
     const self: Record<string, unknown> = {}
     state.self = Object.assign(self, { self })
     await workspace.me()
   }
   const { failures } = await faultTest(job, { faults: ['revoked'] })
-  expect(failures.map(({ verdicts }) => verdicts.map(({ text }) => text))).toEqual([
+  expect(failures.map(({ judgements }) => judgements.map(({ text }) => text))).toEqual([
     [expect.stringContaining(`the job gave up with ${words}`)],
   ])
 })

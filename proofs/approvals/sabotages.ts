@@ -1,0 +1,203 @@
+/**
+ * Breaks the approvals in one place after the other, in a copy, and shows which test notices.
+ *
+ *   npm run approvals-sabotages -- [numbers]
+ */
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+type Sabotage = readonly [title: string, file: string, from: string, to: string]
+
+const sabotages: readonly Sabotage[] = [
+  // A control: the tests pass in the copy.
+  ['nothing is broken', 'approvals/index.ts', '@module', '@module'],
+  [
+    'staleness is not checked',
+    'approvals/sender.ts',
+    'if (!passed.has(message.id)) throw',
+    "if (message.id === '') throw",
+  ],
+  [
+    'staleness is checked only before the journal is asked',
+    'approvals/sender.ts',
+    'const once = { before,',
+    'await before(this.#workspace, { organization: entry.organization, author: entry.author })\n    const once = {',
+  ],
+  [
+    'an expiry is checked only before the journal is asked',
+    'approvals/sender.ts',
+    "    if (isOver(approved)) throw new Prevented('expired', 'It has expired.')\n",
+    '',
+  ],
+  [
+    'the token of another person may send',
+    'approvals/sender.ts',
+    'if (sender?.organization !== organization || sender.author !== author) {',
+    "if (author === '') {",
+  ],
+  [
+    'a write is sent whatever became of the proposal',
+    'approvals/records.ts',
+    '!isApproved && !isResult',
+    '!isApproved && !isResult && value === null',
+  ],
+  [
+    'a write is sent although another text was approved meanwhile',
+    'approvals/records.ts',
+    ' && now.digest === approved.digest && now.epoch === approved.epoch',
+    '',
+  ],
+  [
+    'the record of the write is forgotten',
+    'approvals/records.ts',
+    'get: async (other) => (other === name ? (await this.get(key))?.write : undefined),',
+    'get: async () => undefined,',
+  ],
+  [
+    'the storage is written without comparing',
+    'approvals/records.ts',
+    'if (now === undefined || (now.write ?? null) !== expected) return { result: false }',
+    'if (now === undefined) return { result: false }',
+  ],
+  [
+    'a digest is not compared when approving',
+    'approvals/approvals.ts',
+    "        if (now.digest !== digest) throw notAllowed(key, 'approved', shown, 'is not what the person saw')\n",
+    '',
+  ],
+  [
+    'an approval can be changed',
+    'approvals/approvals.ts',
+    "if (shown.state !== 'pending') throw notAllowed(key, 'approved', shown)",
+    "if (shown.state !== 'pending' && shown.state !== 'approved') throw notAllowed(key, 'approved', shown)",
+  ],
+  [
+    'an edit keeps the digest',
+    'approvals/approvals.ts',
+    'return { digest: (await digestOf({ ...entry, text })) as string, text }',
+    'return { digest: entry.digest, text }',
+  ],
+  [
+    'what is being sent can be rejected',
+    'approvals/approvals.ts',
+    "if (now === undefined || (shown?.state !== 'pending' && shown?.state !== 'approved')) {",
+    'if (now === undefined || isFinal(now)) {',
+  ],
+  [
+    'what might have been sent can become stale',
+    'approvals/sender.ts',
+    "if (!isSame || (now.write !== undefined) !== (state === 'sent')) return { result: undefined }",
+    'if (!isSame) return { result: undefined }',
+  ],
+  [
+    'an approved proposal can be replaced',
+    'approvals/approvals.ts',
+    "if (now.state === 'pending') return replace",
+    "if (now.state === 'pending' || now.state === 'approved') return replace",
+  ],
+  [
+    'what was sent can begin anew',
+    'approvals/approvals.ts',
+    "['stale', 'expired', 'rejected', 'refused']\n  return again",
+    "['stale', 'expired', 'rejected', 'refused', 'sent']\n  return again",
+  ],
+  [
+    'a key that has ended can begin anew without being asked',
+    'approvals/records.ts',
+    'return open !== undefined && open.epoch > (final?.epoch ?? 0)',
+    'return open !== undefined',
+  ],
+  [
+    'an entry is removed before it is final',
+    'approvals/records.ts',
+    'return isFinal(open) ? { write: await this.#final.text(key, open), result: true } : { result: false }',
+    'return { result: isFinal(open) }',
+  ],
+  ['an edited entry is sent', 'approvals/sender.ts', '!(await isIntact(entry))', "entry.digest === ''"],
+  ['the text is not part of the digest', 'approvals/proposal.ts', '      text ?? null,\n', 'path, query,'],
+  [
+    'another proposal of the same basis makes it stale',
+    'approvals/records.ts',
+    'if (id === undefined || entry.known === undefined) return',
+    "if (id !== '') return",
+  ],
+  [
+    'a second write is ignored',
+    'approvals/capture.ts',
+    "if (writes > 1) throw misuse('makes more than one write')\n",
+    '',
+  ],
+  [
+    'proposing sends',
+    'approvals/capture.ts',
+    '      writes += 1\n',
+    '      writes += 1\n      void next(call).catch(() => {})\n',
+  ],
+  [
+    'an encrypted text may be copied to another key',
+    'shared/sealed-entries.ts',
+    'entry.key === key ?',
+    'entry.key !== undefined ?',
+  ],
+  [
+    'texts that are not encrypted are taken with a secret',
+    'approvals/records.ts',
+    "createSealedEntries('approval', secret)",
+    "createSealedEntries('approval', undefined)",
+  ],
+  [
+    'two ends are reported',
+    'approvals/sender.ts',
+    'const isSame = now !== undefined && !isFinal(now) &&',
+    'const isSame = now !== undefined &&',
+  ],
+  ['a message of the second of the basis counts as known', 'approvals/basis.ts', '< askedAt', '<= askedAt'],
+  [
+    'the look comes before the wait for the limit',
+    'journal/sending.ts',
+    'if (this.#before !== undefined) await this.#look(this.#before, attempt)',
+    'if (this.#before !== undefined && !this.hasLooked) await this.#look(this.#before, attempt)\n      this.hasLooked = true',
+  ],
+]
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const wanted = process.argv.slice(2).map(Number)
+let caught = 0
+let count = 0
+for (const [index, [title, file, from, to]] of sabotages.entries()) {
+  const number = index
+  const text = readFileSync(join(root, 'src', file), 'utf8')
+  if (text.split(from).length !== 2)
+    throw new Error(`${title}: the text is there ${text.split(from).length - 1} times.`)
+  if (wanted.length > 0 && !wanted.includes(number)) continue
+  const copy = mkdtempSync(join(tmpdir(), 'sabotage-'))
+  for (const name of readdirSync(root)) {
+    if (name === 'src' || name === 'test' || name.endsWith('.ts') || name.endsWith('.json')) {
+      cpSync(join(root, name), join(copy, name), { recursive: true })
+    } else if (name !== '.git') symlinkSync(join(root, name), join(copy, name))
+  }
+  writeFileSync(
+    join(copy, 'src', file),
+    text.replace(from, () => to),
+  )
+  const start = Date.now()
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['node_modules/vitest/vitest.mjs', 'run', 'test/approvals', '--bail=1', '--reporter=verbose'],
+    { cwd: copy, encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' }, timeout: 600_000 },
+  )
+  const first = /FAIL +\S+ > (.*)\n(.*)/.exec(stdout + stderr)
+  if (index === 0 && status !== 0) throw new Error(`The tests fail without a sabotage.\n${stdout}${stderr}`)
+  if (index > 0) count += 1
+  if (index > 0 && status !== 0) caught += 1
+  const seconds = Math.round((Date.now() - start) / 1000)
+  const how = status === 0 ? '' : `${first?.[1]?.slice(0, 70)} | ${first?.[2]?.slice(0, 90)}`
+  console.log(
+    `| ${number} | ${title} | ${index === 0 ? 'passed' : status === 0 ? 'MISSED' : 'caught'} in ${seconds} s | ${how} |`,
+  )
+  rmSync(copy, { recursive: true })
+}
+console.log(`${caught} of ${count} caught`)

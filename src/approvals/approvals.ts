@@ -1,0 +1,410 @@
+// src/approvals keeps writes that wait for a person, and sends what was approved. It stands on the journal.
+
+import { type Message, type SupportWorkspace, TokenIdentities } from '../client/index.ts'
+import { type ClientOptions, changeableChecks, traced } from '../core/index.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
+import {
+  type Check,
+  checkFlag,
+  checkFunction,
+  checkInteger,
+  checkObject,
+  checkOneOf,
+  checkPositive,
+  checkText,
+  mustBe,
+  readOptions,
+} from '../shared/check-options.ts'
+import type { SealSecret } from '../shared/seal.ts'
+import { checkStorage, type KeyValueStorage } from '../storage/interface.ts'
+import { notAllowed } from './approvals-error.ts'
+import { type Basis, checkBasis, knownAt } from './basis.ts'
+import { callWith, capture, type WriteFunction } from './capture.ts'
+import {
+  digestOf,
+  type EntryState,
+  isFinal,
+  isOver,
+  type Proposal,
+  type ProposalDecision,
+  type ProposalEntry,
+  type ProposalState,
+  toProposal,
+} from './proposal.ts'
+import { type Decision, Records } from './records.ts'
+import { Sender, type SendOptions, type SendResult } from './sender.ts'
+
+/** The options of `Approvals`. */
+export interface ApprovalsOptions {
+  /**
+   * Client that proposes and sends. An app's token can propose what a person's token sends. Its middleware runs when a
+   * write is proposed, and not when it is sent, because a person has approved the text.
+   */
+  readonly workspace: SupportWorkspace
+  /** Storage for the proposals, with their texts. All processes must share it. */
+  readonly storage: KeyValueStorage
+  /**
+   * Encrypts and authenticates what is stored: a text of at least 32 characters, or a list of such texts. The first
+   * encrypts, and each can decrypt. Without it, whoever can write to the storage can forge a proposal.
+   *
+   * @default nothing is encrypted
+   */
+  readonly secret?: SealSecret | undefined
+  /**
+   * Returns true for a message that makes no proposal stale, for example an automatic reply.
+   *
+   * @default each message counts
+   */
+  readonly ignore?: ((message: Message) => boolean) | undefined
+  /**
+   * Logger that gets a warning when a lost write is checked.
+   *
+   * @default no logger, or `console` if the environment variable `SUPPORT_WORKSPACE_LOG` names a level
+   */
+  readonly logger?: ClientOptions['logger']
+}
+
+/** The options of `propose`. */
+export interface ProposeOptions {
+  /**
+   * The messages that the draft has read: their ids, or the id of the newest one, which stands for all that are older.
+   * Messages of the same second count as unknown, because nobody knows their order. Null: no message makes the proposal
+   * stale.
+   *
+   * @default the messages that are there now
+   */
+  readonly basis?: Basis | undefined
+  /**
+   * Milliseconds until the proposal expires.
+   *
+   * @default it does not expire
+   */
+  readonly expiresIn?: number | undefined
+  /**
+   * The id of the person whose token sends the write. Required with the token of an app.
+   *
+   * @default the person of the token
+   */
+  readonly author?: string | undefined
+  /**
+   * Whether to replace a proposal that is pending.
+   *
+   * @default false
+   */
+  readonly replace?: boolean | undefined
+  /**
+   * Whether to begin anew after `stale`, `expired`, `rejected` or `refused`.
+   *
+   * @default false
+   */
+  readonly again?: boolean | undefined
+}
+
+/** The options of `approve`. */
+export interface ApproveOptions {
+  /** The digest of what the person saw. */
+  readonly digest: string
+  /** Who approves. */
+  readonly by: string
+  /** The request body, if the person has edited it. It is checked like the body of a call. */
+  readonly body?: unknown
+}
+
+/** The options of `reject`. */
+export interface RejectOptions {
+  /** Who rejects. */
+  readonly by: string
+  /** Why. */
+  readonly reason?: string | undefined
+}
+
+const checks = {
+  workspace: (_, value) => value,
+  storage: (_, value) => value,
+  secret: (_, value) => value as SealSecret,
+  ignore: checkFunction<NonNullable<ApprovalsOptions['ignore']>>,
+  logger: changeableChecks().logger,
+} satisfies Record<keyof ApprovalsOptions, Check<unknown>>
+
+const proposeChecks = {
+  basis: checkBasis,
+  expiresIn: checkPositive,
+  author: checkText,
+  replace: checkFlag,
+  again: checkFlag,
+} satisfies Record<keyof ProposeOptions, Check<unknown>>
+
+const approveChecks = {
+  digest: checkText,
+  by: checkText,
+  body: (_, value) => value,
+} satisfies Record<keyof ApproveOptions, Check<unknown>>
+
+const rejectChecks = { by: checkText, reason: checkText } satisfies Record<keyof RejectOptions, Check<unknown>>
+
+const states = ['pending', 'approved', 'sending', 'sent', 'rejected', 'stale', 'expired', 'refused'] as const
+const listChecks = { state: (name, value) => checkOneOf(name, value, states) } satisfies Record<
+  'state',
+  Check<ProposalState>
+>
+
+/** Minimum for `forget`, in milliseconds, because a process that is still running can need younger entries. */
+const youngest = 3_600_000
+
+/**
+ * Keeps writes until a person approves exactly what the service gets, and sends each of them once, unless the
+ * conversation has moved on.
+ *
+ * @example
+ * const approvals = new Approvals({ workspace, storage, secret })
+ * await approvals.propose(`reply:${message.id}`, (client) => client.messages.create(id, { body_html }), { basis: message.id })
+ * for (const draft of await approvals.list({ state: 'pending' })) console.log(draft.key, draft.body)
+ * await approvals.approve(key, { digest, by: 'may' })
+ * for await (const result of approvals.send()) console.log(result.key, result.state)
+ */
+export class Approvals {
+  readonly #workspace: SupportWorkspace
+  readonly #records: Records
+  readonly #identities: TokenIdentities
+  readonly #sender: Sender
+
+  /** @throws InvalidArgumentError if an option is invalid. */
+  constructor(options: ApprovalsOptions) {
+    checkObject('options', options, 'Pass at least `workspace` and `storage`.')
+    const { workspace } = options
+    const { storage, secret, ignore, logger } = readOptions(options, checks, 'approvals')
+    if (typeof workspace?.withOptions !== 'function') {
+      throw mustBe('a client', 'workspace', workspace, 'Pass a `SupportWorkspace`.')
+    }
+    this.#workspace = workspace
+    this.#records = new Records(checkStorage(storage as KeyValueStorage), secret)
+    this.#identities = new TokenIdentities(workspace.withOptions({ fresh: true }))
+    this.#sender = new Sender(workspace, this.#records, this.#identities, ignore, logger)
+  }
+
+  /**
+   * Stores the write of a function without sending it. If the key has a proposal already, returns that one. A proposal
+   * is one write, so propose each write of a sequence.
+   *
+   * @param key your name for the write, for example `reply:` and the id of the message that it answers
+   * @param write makes one write with the client that it gets. The call rejects
+   * @throws InvalidArgumentError if the function makes no write, more than one, or one with headers; if a write journal
+   *   on the same storage uses the key; or if `author` is missing with the token of an app.
+   * @throws ApprovalsError if the storage fails
+   */
+  propose(key: string, write: WriteFunction, options: ProposeOptions = {}): Promise<Proposal> {
+    return traced(async () => {
+      checkText('key', key)
+      checkFunction('write', write)
+      const given = readOptions(options, proposeChecks, '`propose`')
+      const there = await this.#records.get(key)
+      if (there !== undefined && !mayReplace(there, given)) return toProposal(key, there)
+      if (await this.#records.isForeign(key)) {
+        const problem = `The key "${key}" is used by a write journal on the same storage.`
+        throw new InvalidArgumentError('key', problem, 'Use another key, or another storage.')
+      }
+      const call = await capture(this.#workspace, write)
+      const { organization, author, actor } = await this.#identities.current()
+      const person = given.author ?? (actor === 'app' ? undefined : author)
+      if (person === undefined) throw noAuthor()
+      const { conversation_id: conversationId } = call.parameters
+      const reader = this.#workspace.withOptions({ fresh: true })
+      const { isGone, ...basis } = await knownAt(reader, conversationId, given.basis)
+      const { id, method, path, scope, actor: actorOf, envelope, evidence } = call.operation
+      const proposedAt = Date.now()
+      const content = {
+        service: call.baseUrl,
+        ...{ organization, author: person },
+        operation: JSON.parse(JSON.stringify({ id, method, path, scope, actor: actorOf, envelope, evidence })),
+        ...{ path: call.path, parameters: { ...call.parameters }, query: JSON.parse(JSON.stringify(call.query)) },
+        text: call.body === undefined ? undefined : JSON.stringify(call.body),
+        ...basis,
+        expiresAt: given.expiresIn === undefined ? undefined : proposedAt + given.expiresIn,
+      }
+      const entry: ProposalEntry = {
+        ...{ version: 1, epoch: 1, state: 'pending', decisions: [], earlier: [] },
+        ...content,
+        digest: (await digestOf(content)) as string,
+        ...{ conversationId, proposedAt },
+        ...(isGone && { state: 'stale', endedAt: proposedAt, reason: 'The message of its basis is gone.' }),
+      }
+      return this.#change(key, (now) => {
+        const isFree = now === undefined || mayReplace(now, given)
+        return isFree ? { write: entry, result: entry } : { result: now }
+      })
+    })
+  }
+
+  /** Returns a proposal. Undefined if there is none. */
+  get(key: string): Promise<Proposal | undefined> {
+    return traced(async () => {
+      const entry = await this.#records.get(checkText('key', key))
+      return entry && toProposal(key, entry)
+    })
+  }
+
+  /** Lists the proposals that have not ended, or those in one state, the oldest first. */
+  list(filter: { readonly state?: ProposalState | undefined } = {}): Promise<readonly Proposal[]> {
+    return traced(async () => {
+      checkObject('filter', filter, "For example `{ state: 'pending' }`.")
+      const { state } = readOptions(filter, listChecks, 'the list of approvals')
+      const found: Proposal[] = []
+      const entries = state !== undefined && isFinal({ state }) ? this.#records.final() : this.#records.open()
+      for await (const [key, entry] of entries) found.push(toProposal(key, entry))
+      found.sort((one, other) => one.proposedAt - other.proposedAt)
+      return found.filter((each) => state === undefined || each.state === state)
+    })
+  }
+
+  /**
+   * Approves what the person saw, or an edit of it. The first answer wins. Another person who approves the same has no
+   * effect, but is noted in `decisions`.
+   *
+   * @throws ApprovalsError if the proposal has changed since, was decided otherwise, or has expired. `state` and `by`
+   *   say what was decided, and by whom.
+   * @throws InvalidArgumentError if the edited body is invalid
+   */
+  approve(key: string, options: ApproveOptions): Promise<Proposal> {
+    return traced(async () => {
+      checkText('key', key)
+      const { digest, by, body } = readOptions(options, approveChecks, '`approve`')
+      if (digest === undefined) throw mustBe('a text', 'digest', digest, 'Pass the digest that the page showed.')
+      if (by === undefined) throw mustBe('a text', 'by', by, 'Pass the name or id of the person.')
+      const before = await this.#records.get(key)
+      const edit = body === undefined || before === undefined ? undefined : await this.#edit(before, body)
+      const wanted = edit?.digest ?? digest
+      const approval: ProposalDecision = { decision: 'approved', by, at: Date.now(), digest: wanted }
+      const decide = (now: ProposalEntry | undefined): Decision<ProposalEntry> => {
+        const shown = now && toProposal(key, now)
+        if (now === undefined || shown === undefined) throw notAllowed(key, 'approved', undefined)
+        if ((now.state === 'approved' || now.state === 'sent') && now.digest === wanted) {
+          const isNoted = now.decisions.some((each) => each.decision === 'approved' && each.by === by)
+          const noted = { ...now, decisions: [...now.decisions, approval] }
+          return isNoted ? { result: now } : { write: noted, result: noted }
+        }
+        if (shown.state !== 'pending') throw notAllowed(key, 'approved', shown)
+        if (isOver(now)) throw notAllowed(key, 'approved', shown, 'has expired')
+        if (now.digest !== digest) throw notAllowed(key, 'approved', shown, 'is not what the person saw')
+        const earlier = wanted === digest ? now.earlier : [...now.earlier, { digest, text: now.text }]
+        const approved = { ...now, ...edit, earlier, state: 'approved', approvedAt: approval.at } as const
+        const entry = { ...approved, decisions: [...now.decisions, approval] }
+        return { write: entry, result: entry }
+      }
+      return this.#change(key, decide)
+    })
+  }
+
+  /**
+   * Rejects a proposal that is pending, or approved and not yet sent.
+   *
+   * @throws ApprovalsError if it is being sent, or has ended otherwise
+   */
+  reject(key: string, options: RejectOptions): Promise<Proposal> {
+    return traced(async () => {
+      checkText('key', key)
+      const { by, reason } = readOptions(options, rejectChecks, '`reject`')
+      if (by === undefined) throw mustBe('a text', 'by', by, 'Pass the name or id of the person.')
+      return this.#change(key, (now) => {
+        if (now?.state === 'rejected') return { result: now }
+        const shown = now && toProposal(key, now)
+        if (now === undefined || (shown?.state !== 'pending' && shown?.state !== 'approved')) {
+          throw notAllowed(key, 'rejected', shown)
+        }
+        const rejection = { decision: 'rejected', by, at: Date.now(), digest: now.digest } as const
+        const decisions = [...now.decisions, rejection]
+        const entry = { ...now, state: 'rejected', decisions, reason, endedAt: rejection.at } as const
+        return { write: entry, result: entry }
+      })
+    })
+  }
+
+  /**
+   * Sends what was approved, and yields what became of each. The proposals of one conversation are sent one after the
+   * other, in the order of their approval. Proposals of other people and organizations are left to their tokens.
+   *
+   * If a response is lost, the result is `unconfirmed`, and the next `send` checks whether the write was applied. With
+   * `postponed`, the next `send` tries again. A loop that ends early waits for what is under way.
+   *
+   * @throws the errors that concern every proposal: of the storage, of a token that is rejected, and the reason of an
+   *   aborted `signal`
+   */
+  send(options: SendOptions = {}): AsyncGenerator<SendResult, void, undefined> {
+    return this.#sender.send(options)
+  }
+
+  /**
+   * Records what a person has found out about an unconfirmed write: `applied`, or `absent`, which makes the proposal
+   * pending again. Use `absent` only after the process that sent it has ended.
+   *
+   * @throws ApprovalsError if the proposal is not being sent. Its `state` and `id` say what is there now.
+   */
+  resolve(key: string, as: 'applied' | 'absent'): Promise<Proposal> {
+    return traced(() => {
+      checkText('key', key)
+      checkOneOf('as', as, ['applied', 'absent'])
+      return this.#change(key, (now) => {
+        const shown = now && toProposal(key, now)
+        if (now === undefined || shown?.state !== 'sending') throw notAllowed(key, 'resolved', shown)
+        const { write, sendingAt, approvedAt, ...rest } = now
+        const entry: ProposalEntry =
+          as === 'absent' ? { ...rest, state: 'pending' } : { ...now, state: 'sent', endedAt: Date.now() }
+        return { write: entry, result: entry }
+      })
+    })
+  }
+
+  /**
+   * Removes the texts of proposals that have ended for longer than `age`, and returns their number. Key, state, digest
+   * and id stay, so that the same key is never sent again.
+   *
+   * @param age in milliseconds, at least 3_600_000 (an hour)
+   */
+  forget(age: number): Promise<number>
+  /** Erases a proposal that is pending. Returns whether there was one. The key is free then. */
+  forget(key: string): Promise<boolean>
+  forget(what: number | string): Promise<number | boolean> {
+    return traced(async () => {
+      if (typeof what === 'string') return this.#records.erase(checkText('key', what), isErasable)
+      const last = Date.now() - checkInteger('age', what, youngest, 'Pass milliseconds, at least an hour.')
+      let count = 0
+      for await (const [key, { endedAt = last, text }] of this.#records.final()) {
+        if (text === undefined || endedAt > last) continue
+        const isForgotten = await this.#records.rewrite(key, ({ text, answers, write, reason, ...rest }) => {
+          return text === undefined ? undefined : { ...rest, query: {}, earlier: [], decisions: rest.decisions }
+        })
+        if (isForgotten) count += 1
+      }
+      return count
+    })
+  }
+
+  /** Returns an edited version, whose body was checked like the one of a call. */
+  async #edit(entry: ProposalEntry, body: unknown): Promise<Pick<ProposalEntry, 'digest' | 'text'>> {
+    const call = await capture(this.#workspace, callWith(body, entry))
+    const text = call.body === undefined ? undefined : JSON.stringify(call.body)
+    return { digest: (await digestOf({ ...entry, text })) as string, text }
+  }
+
+  async #change(key: string, decide: (now: ProposalEntry | undefined) => Decision<ProposalEntry>): Promise<Proposal> {
+    return toProposal(key, await this.#records.change(key, decide))
+  }
+}
+
+/** Whether a new proposal may take the place of one that is there. */
+function mayReplace(now: ProposalEntry, { replace, again }: Pick<ProposeOptions, 'replace' | 'again'>): boolean {
+  if (now.state === 'pending') return replace === true && now.write === undefined
+  const ended: readonly EntryState[] = ['stale', 'expired', 'rejected', 'refused']
+  return again === true && ended.includes(now.state)
+}
+
+function isErasable({ state, write }: ProposalEntry): boolean {
+  return state === 'pending' && write === undefined
+}
+
+function noAuthor(): InvalidArgumentError {
+  return new InvalidArgumentError(
+    'author',
+    'The token belongs to an app, or the service does not say whose it is, so the author is unknown.',
+    'Pass the id of the person whose token will send the write as `author`.',
+  )
+}

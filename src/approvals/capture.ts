@@ -1,0 +1,53 @@
+import type { SupportWorkspace } from '../client/index.ts'
+import type { OutgoingCall } from '../core/index.ts'
+import { InvalidArgumentError, SupportWorkspaceError } from '../errors/index.ts'
+import type { ProposalEntry } from './proposal.ts'
+
+/** A function that makes one write with the client that it gets. Its reads are sent. */
+export type WriteFunction = (client: SupportWorkspace<'self'>) => PromiseLike<unknown>
+
+/** Runs a function with a client that keeps its write instead of sending it, and returns the write. */
+export async function capture(workspace: SupportWorkspace, write: WriteFunction): Promise<OutgoingCall> {
+  let captured: OutgoingCall | undefined
+  let writes = 0
+  const client = workspace.withOptions({
+    async middleware(call, next) {
+      if (call.operation.method === 'GET') return next(call)
+      captured ??= call
+      writes += 1
+      throw new SupportWorkspaceError(`${call.operation.id} waits until a person approves it.`, {
+        hint: '`propose` returns the proposal.',
+      })
+    },
+  })
+  const [ended] = await Promise.allSettled([(async () => write(client as SupportWorkspace<'self'>))()])
+  if (captured === undefined) throw ended.status === 'rejected' ? ended.reason : misuse('makes no write')
+  if (writes > 1) throw misuse('makes more than one write')
+  if (Object.keys(captured.headers).length > 0) throw misuse('sets headers, which would not be sent')
+  return captured
+}
+
+function misuse(problem: string): InvalidArgumentError {
+  const hint =
+    'Make one call that changes data, with the client that the function gets. Propose each write of a sequence.'
+  return new InvalidArgumentError('write', `The function of the proposal ${problem}.`, hint)
+}
+
+type Method = (...args: unknown[]) => PromiseLike<unknown>
+
+/**
+ * Makes the call of a proposal with another body, as its author would make it now, so that the body is checked like any
+ * other.
+ */
+export function callWith(body: unknown, { operation, parameters, query }: ProposalEntry): WriteFunction {
+  return (client) => {
+    const { evidence, ...custom } = operation
+    if (evidence === undefined) return client.call(custom, { path: parameters, query, body } as never)
+    // The id of a built-in operation is the name of its method: `messages.create`.
+    const [resource = '', method = ''] = operation.id.split('.')
+    const owner = Reflect.get(client, resource) as Readonly<Record<string, Method>>
+    const ids = Array.from(operation.path.matchAll(/\{(\w+)\}/g), ([, name = '']) => parameters[name])
+    const options = Object.keys(query).length > 0 ? { extraQuery: query } : {}
+    return (owner[method] as Method).call(owner, ...ids, body, options)
+  }
+}

@@ -1,0 +1,18 @@
+/**
+ * Writes that a person approves: kept until then, and sent once, as approved, unless the conversation has moved on.
+ *
+ * @module support-workspace-sdk/approvals
+ */
+
+export {
+  Approvals,
+  type ApprovalsOptions,
+  type ApproveOptions,
+  type ProposeOptions,
+  type RejectOptions,
+} from './approvals.ts'
+export { ApprovalsError } from './approvals-error.ts'
+export type { Basis } from './basis.ts'
+export type { WriteFunction } from './capture.ts'
+export type { EarlierVersion, Proposal, ProposalDecision, ProposalState } from './proposal.ts'
+export type { SendOptions, SendResult } from './sender.ts'

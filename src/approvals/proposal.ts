@@ -1,0 +1,238 @@
+import type { Operation } from '../core/index.ts'
+import { sha256 } from '../shared/bytes.ts'
+import { isObject, type JsonObject, parseObject, sortedJson } from '../shared/json.ts'
+
+/**
+ * The state of a proposal:
+ *
+ * - `pending`: it waits for a person.
+ * - `approved`: it waits for `send`.
+ * - `sending`: it is being sent, or is unconfirmed.
+ *
+ * The others are final:
+ *
+ * - `sent`: the service has applied it.
+ * - `rejected`: a person has rejected it.
+ * - `stale`: the conversation has a message that its author did not know.
+ * - `expired`: nobody has approved it in time, or it could not be sent in time.
+ * - `refused`: the service has rejected it, or its entry in the storage was changed.
+ */
+export type ProposalState = 'pending' | 'approved' | 'sending' | 'sent' | 'rejected' | 'stale' | 'expired' | 'refused'
+
+/** What a person has decided. */
+export interface ProposalDecision {
+  /** Whether the person has approved or rejected the proposal. */
+  readonly decision: 'approved' | 'rejected'
+  /** The person, as you have named them. */
+  readonly by: string
+  /** When, in milliseconds since the Unix epoch. */
+  readonly at: number
+  /** The digest of what the person has decided about. */
+  readonly digest: string
+}
+
+/** A version of a proposal from before a person edited it. */
+export interface EarlierVersion {
+  /** The digest of the version. */
+  readonly digest: string
+  /** The request body of the version. */
+  readonly body: unknown
+}
+
+/** A write that waits for a person. Plain JSON. Times are in milliseconds since the Unix epoch. */
+export interface Proposal {
+  /** Your name for the write. */
+  readonly key: string
+  /** What became of it so far. */
+  readonly state: ProposalState
+  /** Identifies all that a person approves. Pass it to `approve` as the page showed it. */
+  readonly digest: string
+  /** The id of the operation, for example `messages.create`. */
+  readonly operation: string
+  /** The HTTP method. */
+  readonly method: string
+  /** The path of the request. */
+  readonly path: string
+  /** The query parameters. */
+  readonly query: JsonObject
+  /** The request body. Undefined if there is none, or it was forgotten. */
+  readonly body?: unknown
+  /** The conversation in the path. */
+  readonly conversationId?: string | undefined
+  /** The ids of the messages that do not make it stale. Undefined if no message does. */
+  readonly known?: readonly string[] | undefined
+  /** The id of the organization. */
+  readonly organization: string
+  /** The id of the person whose token sends it. */
+  readonly author: string
+  /** When it was proposed. */
+  readonly proposedAt: number
+  /** After this time, it is not sent. Undefined if it does not expire. */
+  readonly expiresAt?: number | undefined
+  /** What people have decided, the first one first. */
+  readonly decisions: readonly ProposalDecision[]
+  /** What was proposed, if a person has edited it. */
+  readonly earlier: readonly EarlierVersion[]
+  /** When it reached a final state. */
+  readonly endedAt?: number | undefined
+  /** Why it was rejected, refused or became stale. */
+  readonly reason?: string | undefined
+  /** The id of the created or changed item. */
+  readonly id?: string | undefined
+}
+
+/** The states that an entry has. `sending` follows from the record of the write. */
+export type EntryState = Exclude<ProposalState, 'sending'>
+
+/** What the storage keeps of a proposal. */
+export interface ProposalEntry extends Omit<Proposal, 'key' | 'state' | 'operation' | 'method' | 'body' | 'earlier'> {
+  /** The version of the format. */
+  readonly version: 1
+  /** Counts how often the key was begun anew. The entry with the highest number counts. */
+  readonly epoch: number
+  readonly state: EntryState
+  /** The base URL of the service. */
+  readonly service: string
+  /** The definition of the operation without its schemas. A built-in one has `evidence`. */
+  readonly operation: Operation
+  readonly parameters: Readonly<Record<string, string>>
+  /** The request body as JSON text, as it is sent. */
+  readonly text?: string | undefined
+  readonly earlier: readonly { readonly digest: string; readonly text: string | undefined }[]
+  /** The id of the message that the write answers, if it is known. */
+  readonly answers?: string | undefined
+  readonly approvedAt?: number | undefined
+  /** When a process began to send it, on the clock of that process. */
+  readonly sendingAt?: number | undefined
+  /** The record of the journal. It is in here, so that one compare-and-set decides whether the write is sent. */
+  readonly write?: string | undefined
+}
+
+export function isFinal({ state }: { readonly state: ProposalState }): boolean {
+  return state !== 'pending' && state !== 'approved' && state !== 'sending'
+}
+
+/** Whether the time of a proposal is over. */
+export function isOver({ expiresAt }: { readonly expiresAt?: number | undefined }): boolean {
+  return expiresAt !== undefined && expiresAt <= Date.now()
+}
+
+export function toProposal(key: string, entry: ProposalEntry): Proposal {
+  const {
+    version,
+    epoch,
+    service,
+    operation,
+    parameters,
+    text,
+    earlier,
+    answers,
+    approvedAt,
+    sendingAt,
+    write,
+    ...shown
+  } = entry
+  return {
+    key,
+    ...shown,
+    state: isFinal(entry) || write === undefined ? entry.state : 'sending',
+    operation: operation.id,
+    method: operation.method,
+    ...(text !== undefined && { body: JSON.parse(text) as unknown }),
+    earlier: earlier.map((each) => ({ digest: each.digest, body: each.text && (JSON.parse(each.text) as unknown) })),
+  }
+}
+
+/** Everything that a person approves. */
+export type ApprovedContent = Pick<
+  ProposalEntry,
+  'service' | 'organization' | 'author' | 'operation' | 'path' | 'query' | 'text' | 'known' | 'expiresAt'
+>
+
+/** The algorithms of all digests that were ever written. None is removed, so that an old approval stays valid. */
+const algorithms: Readonly<Record<string, (content: ApprovedContent) => Promise<string>>> = {
+  v1({ service, organization, author, operation: { id, method }, path, query, text, known, expiresAt }) {
+    const part = [
+      service,
+      organization,
+      author,
+      id,
+      method,
+      path,
+      query,
+      text ?? null,
+      known ?? null,
+      expiresAt ?? null,
+    ]
+    return sha256(sortedJson(part))
+  },
+}
+
+/** Returns the digest of what a person approves. */
+export async function digestOf(content: ApprovedContent, version = 'v1'): Promise<string | undefined> {
+  const algorithm = Object.hasOwn(algorithms, version) ? algorithms[version] : undefined
+  return algorithm && `${version}:${await algorithm(content)}`
+}
+
+/** Whether an entry still has the content of its digest, and the last approval is of this digest. */
+export async function isIntact(entry: ProposalEntry): Promise<boolean> {
+  const approval = entry.decisions.findLast(({ decision }) => decision === 'approved')
+  const [version] = entry.digest.split(':')
+  return approval?.digest === entry.digest && (await digestOf(entry, version)) === entry.digest
+}
+
+const states: readonly unknown[] = [
+  'pending',
+  'approved',
+  'sent',
+  'rejected',
+  'stale',
+  'expired',
+  'refused',
+] satisfies EntryState[]
+
+const isText = (value: unknown) => typeof value === 'string'
+const isTime = (value: unknown) => Number.isFinite(value)
+const isOptional = (check: (value: unknown) => boolean) => (value: unknown) => value === undefined || check(value)
+const isListOf = (check: (value: unknown) => boolean) => (value: unknown) => Array.isArray(value) && value.every(check)
+const has = (checks: Readonly<Record<string, (value: unknown) => boolean>>) => (value: unknown) =>
+  isObject(value) && Object.entries(checks).every(([name, check]) => check(value[name]))
+
+/** The checks of each field, because another program can have changed an entry. */
+const fields: Readonly<Record<keyof ProposalEntry, (value: unknown) => boolean>> = {
+  version: (value) => value === 1,
+  epoch: Number.isSafeInteger,
+  state: (value) => states.includes(value),
+  digest: isText,
+  service: isText,
+  organization: isText,
+  author: isText,
+  operation: has({ id: isText, method: isText, path: isText }),
+  path: isText,
+  parameters: (value) => isObject(value) && Object.values(value).every(isText),
+  query: isObject,
+  text: isOptional((value) => isText(value) && isJson(value as string)),
+  known: isOptional(isListOf(isText)),
+  answers: isOptional(isText),
+  conversationId: isOptional(isText),
+  proposedAt: isTime,
+  expiresAt: isOptional(isTime),
+  approvedAt: isOptional(isTime),
+  sendingAt: isOptional(isTime),
+  endedAt: isOptional(isTime),
+  decisions: isListOf(has({ decision: isText, by: isText, at: isTime, digest: isText })),
+  earlier: isListOf(has({ digest: isText, text: isOptional(isText) })),
+  reason: isOptional(isText),
+  id: isOptional(isText),
+  write: isOptional(isText),
+}
+const isEntry = has(fields)
+
+function isJson(text: string): boolean {
+  return parseObject(`{"body":${text}}`) !== undefined
+}
+
+/** Returns the entry in a value. Undefined if it is damaged, or of a later version of this package. */
+export function readEntry(value: unknown): ProposalEntry | undefined {
+  return isEntry(value) ? (value as unknown as ProposalEntry) : undefined
+}

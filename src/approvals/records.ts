@@ -1,0 +1,221 @@
+import { sha256 } from '../shared/bytes.ts'
+import type { SealSecret } from '../shared/seal.ts'
+import { createSealedEntries, type SealedEntries } from '../shared/sealed-entries.ts'
+import { type Change, failureOf, GuardedStorage, type KeyValueStorage } from '../storage/interface.ts'
+import { ApprovalsError, notAllowed } from './approvals-error.ts'
+import { isFinal, type ProposalEntry, readEntry, toProposal } from './proposal.ts'
+
+/** What to do with an entry, and what to return. */
+export interface Decision<Result> {
+  readonly write?: ProposalEntry | undefined
+  readonly result: Result
+}
+
+/** The entries under one start of the keys of a storage. */
+class Shelf {
+  readonly storage: GuardedStorage
+  readonly #format: SealedEntries
+
+  constructor(storage: KeyValueStorage, prefix: string, format: SealedEntries) {
+    this.storage = new GuardedStorage(storage, prefix, storageFailed)
+    this.#format = format
+  }
+
+  async get(key: string): Promise<ProposalEntry | undefined> {
+    return this.read(key, await this.storage.get(key))
+  }
+
+  async read(key: string, text: string | null): Promise<ProposalEntry | undefined> {
+    if (text === null) return undefined
+    const opened = await this.#format.read(key, text)
+    const entry = 'value' in opened ? readEntry(opened.value) : undefined
+    if (entry !== undefined) return entry
+    const problem = 'problem' in opened ? opened.problem : 'is damaged, or of a later version of this package'
+    throw new ApprovalsError(key, `The entry of the proposal "${key}" ${problem}.`, {
+      hint: 'Find out what has changed the storage, or whether `secret` is the one that it was written with.',
+    })
+  }
+
+  text(key: string, entry: ProposalEntry): Promise<string> {
+    return this.#format.write(key, entry)
+  }
+
+  async *entries(): AsyncGenerator<readonly [key: string, entry: ProposalEntry], void, undefined> {
+    for await (const page of this.storage.pages()) {
+      for (const [key, text] of page) {
+        const entry = await this.read(key, text)
+        if (entry !== undefined) yield [key, entry]
+      }
+    }
+  }
+}
+
+/**
+ * The proposals by key. An entry that has not ended is on the open shelf, and one that has ended is moved to the final
+ * shelf: it is written there before it is removed here. An open entry counts only if its epoch is later than the one of
+ * the final entry, so that a slow process cannot begin a key anew that was sent meanwhile.
+ */
+export class Records {
+  readonly #open: Shelf
+  readonly #final: Shelf
+  readonly #sent: GuardedStorage
+  readonly #writes: GuardedStorage
+
+  constructor(storage: KeyValueStorage, secret: SealSecret | undefined) {
+    const format = createSealedEntries('approval', secret)
+    this.#open = new Shelf(storage, 'approvals:open:', format)
+    this.#final = new Shelf(storage, 'approvals:final:', format)
+    this.#sent = new GuardedStorage(storage, 'approvals:sent:', storageFailed)
+    this.#writes = new GuardedStorage(storage, 'writes:', storageFailed)
+  }
+
+  /** Whether a write journal on the same storage uses the key. */
+  async isForeign(key: string): Promise<boolean> {
+    return (await this.#writes.get(key)) !== null
+  }
+
+  /** Returns the entry that counts. */
+  async get(key: string): Promise<ProposalEntry | undefined> {
+    const open = await this.#open.get(key)
+    const final = await this.#final.get(key)
+    return isNewer(open, final) ? open : final
+  }
+
+  /**
+   * Changes an entry by compare-and-set.
+   *
+   * @param decide called with the entry that counts, before each attempt
+   */
+  async change<Result>(key: string, decide: (now: ProposalEntry | undefined) => Decision<Result>): Promise<Result> {
+    const result = await this.#open.storage.update(key, async (text): Promise<Change<Result>> => {
+      const open = await this.#open.read(key, text)
+      const final = await this.#final.get(key)
+      const now = isNewer(open, final) ? open : final
+      const decision = decide(now)
+      if (decision.write === undefined) return { result: decision.result }
+      // What has ended stays. To begin anew, or to note a decision about it, takes another epoch.
+      const epoch = now === undefined ? 1 : now === final ? final.epoch + 1 : now.epoch
+      return { write: await this.#open.text(key, { ...decision.write, epoch }), result: decision.result }
+    })
+    await this.#tidy(key)
+    return result
+  }
+
+  /** Erases an open entry. Returns whether there was one that `decide` accepts. */
+  erase(key: string, decide: (entry: ProposalEntry) => boolean): Promise<boolean> {
+    return this.#open.storage.update(key, async (text): Promise<Change<boolean>> => {
+      const entry = await this.#open.read(key, text)
+      return entry !== undefined && decide(entry) ? { write: null, result: true } : { result: false }
+    })
+  }
+
+  /** Changes a final entry. Returns whether `decide` wanted to. */
+  rewrite(key: string, decide: (entry: ProposalEntry) => ProposalEntry | undefined): Promise<boolean> {
+    return this.#final.storage.update(key, async (text): Promise<Change<boolean>> => {
+      const entry = await this.#final.read(key, text)
+      const next = entry && decide(entry)
+      return next === undefined ? { result: false } : { write: await this.#final.text(key, next), result: true }
+    })
+  }
+
+  /** Yields the entries that have not ended, in no particular order. */
+  async *open(): AsyncGenerator<readonly [key: string, entry: ProposalEntry], void, undefined> {
+    for await (const [key, entry] of this.#open.entries()) {
+      // A process was killed before it had moved the entry.
+      if (isFinal(entry)) await this.#tidy(key)
+      else yield [key, entry]
+    }
+  }
+
+  /** Yields the entries that have ended, in no particular order. */
+  final(): AsyncGenerator<readonly [key: string, entry: ProposalEntry], void, undefined> {
+    return this.#final.entries()
+  }
+
+  /** Moves an entry that has ended, and removes one that does not count. */
+  async #tidy(key: string): Promise<void> {
+    const text = await this.#open.storage.get(key)
+    const open = await this.#open.read(key, text)
+    if (open === undefined) return
+    const isDone = await this.#final.storage.update(key, async (finalText): Promise<Change<boolean>> => {
+      if (!isNewer(open, await this.#final.read(key, finalText))) return { result: true }
+      return isFinal(open) ? { write: await this.#final.text(key, open), result: true } : { result: false }
+    })
+    if (isDone) {
+      const remove = (now: string | null) => (now === text ? { write: null, result: undefined } : { result: undefined })
+      await this.#open.storage.update(key, remove, text)
+    }
+  }
+
+  /** Returns the ids of the messages that were sent for the same basis. */
+  async sentFor(entry: ProposalEntry): Promise<readonly string[]> {
+    const text = await this.#sent.get(await basisOf(entry))
+    return text === null ? [] : (JSON.parse(text.slice(text.indexOf(':') + 1)) as string[])
+  }
+
+  /** Notes a message that was sent, before its proposal ends. */
+  async noteSent(entry: ProposalEntry, id: string | undefined): Promise<void> {
+    if (id === undefined || entry.known === undefined) return
+    await this.#sent.update(await basisOf(entry), (text): Change<undefined> => {
+      const ids = text === null ? [] : (JSON.parse(text.slice(text.indexOf(':') + 1)) as string[])
+      // Some drivers would parse a text that begins like JSON.
+      return ids.includes(id)
+        ? { result: undefined }
+        : { write: `ids:${JSON.stringify([...ids, id])}`, result: undefined }
+    })
+  }
+
+  /** Whether another proposal of the same basis is being sent, whose message might be there already. */
+  async isSiblingSending(key: string, entry: ProposalEntry): Promise<boolean> {
+    const basis = await basisOf(entry)
+    for await (const [other, { write, ...rest }] of this.#open.entries()) {
+      if (other === key || write === undefined || rest.conversationId !== entry.conversationId) continue
+      if ((await basisOf({ ...rest, write })) === basis) return true
+    }
+    return false
+  }
+
+  /**
+   * Returns the storage for the journal that sends one proposal. The record of the journal is a field of the entry. So
+   * one compare-and-set decides that the proposal is sent rather than rejected, changed, stale or expired.
+   */
+  forJournal(key: string, approved: ProposalEntry): KeyValueStorage {
+    const name = `writes:${key}`
+    return {
+      get: async (other) => (other === name ? (await this.get(key))?.write : undefined),
+      compareAndSet: (_, expected, value) =>
+        this.change(key, (now): Decision<boolean> => {
+          if (now === undefined || (now.write ?? null) !== expected) return { result: false }
+          const isResult = value?.includes('"state":"applied"') === true
+          // What has ended keeps its record.
+          if (isFinal(now) && (value === null || isResult)) return { result: true }
+          const isApproved = now.state === 'approved' && now.digest === approved.digest && now.epoch === approved.epoch
+          // A response counts, whatever a person has decided about the unconfirmed write meanwhile.
+          if (expected === null && !isApproved && !isResult) throw notAllowed(key, 'sent', toProposal(key, now))
+          const sendingAt = expected === null ? Date.now() : now.sendingAt
+          return { write: { ...now, write: value ?? undefined, sendingAt }, result: true }
+        }),
+      list: () => this.#written(),
+    }
+  }
+
+  async *#written() {
+    for (const shelf of [this.#open, this.#final]) {
+      for await (const [key, { write }] of shelf.entries())
+        if (write !== undefined) yield [[`writes:${key}`, write] as const]
+    }
+  }
+}
+
+function isNewer(open: ProposalEntry | undefined, final: ProposalEntry | undefined): open is ProposalEntry {
+  return open !== undefined && open.epoch > (final?.epoch ?? 0)
+}
+
+/** Identifies what a proposal knows of a conversation. */
+function basisOf({ service, organization, conversationId, known }: ProposalEntry): Promise<string> {
+  return sha256(JSON.stringify([service, organization, conversationId, known]))
+}
+
+function storageFailed(key: string | undefined, thrown: unknown): ApprovalsError {
+  return new ApprovalsError(key, ...failureOf(key === undefined ? 'the approvals' : `the proposal "${key}"`, thrown))
+}

@@ -1,0 +1,215 @@
+import type { SupportWorkspace } from '../client/index.ts'
+import type { Guard, GuardedAttempt, Reply } from '../core/index.ts'
+import { NotFoundError, RequestError, SupportWorkspaceError } from '../errors/index.ts'
+import { randomId } from '../shared/bytes.ts'
+import { idOf } from './effects.ts'
+import { LastLook } from './last-look.ts'
+import { type Stored, toStored } from './records.ts'
+import type { Sender, Shared, Write } from './write.ts'
+
+/** Looks whether the write is still right. Throws to prevent it. */
+export type Before = (client: SupportWorkspace, sender: Sender) => unknown
+
+/**
+ * What the storage says about the attempts of this call:
+ *
+ * - `free`: nothing.
+ * - `sending`: the last attempt has a record, and might have been applied.
+ * - `open`: an earlier attempt might have been applied, and the last one has no record yet.
+ * - `refused`: the last attempt has a record, but was not applied. The record is to be taken back.
+ * - `taken`: another process has the key.
+ */
+type Phase = 'free' | 'sending' | 'open' | 'refused' | 'taken'
+
+/** What became of the attempts of a call. */
+export type Sent =
+  | { readonly reply: Reply; readonly id: string | undefined }
+  /** The outcome is unknown. */
+  | { readonly failure: RequestError }
+  /** `before` has thrown, but an earlier attempt might have been applied. */
+  | { readonly declined: unknown }
+  /** Another process has the key, or the token belongs to somebody else now. */
+  | 'outdated'
+
+/** The longest time from the start of a last look until the record is written, in milliseconds. */
+const longestLook = 1_000
+/** How often a look that took too long is repeated. */
+const mostRepeats = 3
+
+/**
+ * Sends a write and keeps its record. The order of each attempt is: token, headers, permit, `before`, record, request.
+ * A record is taken back when its attempt is known not to have been applied.
+ */
+export class Sending {
+  readonly #shared: Shared
+  readonly #key: string
+  readonly #write: Write
+  readonly #before: Before | undefined
+  /** The record that this process has stored or found. Only this process waits for the response of its attempt. */
+  stored: Stored | undefined
+  #phase: Phase = 'free'
+  /** What to restore when the record is taken back. */
+  #previous: { readonly stored: Stored | undefined; readonly phase: Phase }
+  /** Whether the token of an attempt belongs to somebody else. */
+  #isOutdated = false
+  /** What `before` has thrown. */
+  #declined: { readonly thrown: unknown } | undefined
+  /** The last change of the record, which goes on even if the call has ended. */
+  #change: Promise<void> = Promise.resolve()
+
+  /** @param repeated the record of an unconfirmed write that is sent again */
+  constructor(shared: Shared, key: string, write: Write, before: Before | undefined, repeated: Stored | undefined) {
+    this.#shared = shared
+    this.#key = key
+    this.#write = write
+    this.#before = before
+    this.stored = repeated
+    this.#previous = { stored: repeated, phase: 'free' }
+  }
+
+  /** @throws the error of a call that was not applied */
+  async send(next: () => Promise<Reply>): Promise<Sent> {
+    try {
+      const reply = await next()
+      const id = idOf(reply.data)
+      if (this.stored !== undefined) await this.#answer(toStored({ ...this.stored.record, state: 'applied', id }))
+      return { reply, id }
+    } catch (thrown) {
+      await this.#change.catch(() => {})
+      if (this.#phase === 'taken' || this.#isOutdated) return 'outdated'
+      // If this failed in the guard, the storage might work now.
+      await this.#takeBack()
+      if (this.#declined !== undefined) {
+        if (this.stored === undefined) throw this.#declined.thrown
+        return { declined: this.#declined.thrown }
+      }
+      const isUnconfirmed = thrown instanceof RequestError && (thrown.outcome === 'unknown' || this.#isGone(thrown))
+      if (this.stored === undefined || !isUnconfirmed) throw thrown
+      return { failure: thrown }
+    }
+  }
+
+  /** Runs around the request of each attempt. */
+  readonly around: Guard['around'] = async (request, attempt) => {
+    if (this.#phase === 'sending') this.#phase = 'open'
+    this.#declined = undefined
+    try {
+      await this.#checkSender(attempt)
+      await this.#lookAndRecord(attempt)
+      return await request()
+    } catch (thrown) {
+      if (attempt.mayHaveBeenApplied(thrown) || this.#isGone(thrown)) throw thrown
+      const undo = this.#then(async () => {
+        if (this.#phase === 'sending') this.#phase = 'refused'
+        await this.#takeBack()
+      })
+      // If the storage fails as well, the caller gets the error of the request.
+      await attempt.untilEnd(undo).catch(() => {})
+      throw thrown
+    }
+  }
+
+  /** A provider can return the token of another person or organization at any time. */
+  async #checkSender(attempt: GuardedAttempt): Promise<void> {
+    const { identities } = this.#shared
+    const { organization, author } = this.#write.sender
+    const asked = identities.of(attempt.accessToken, () => this.#lookOf(attempt).client)
+    const now = await attempt.untilEnd(asked)
+    if (now.organization === organization && now.author === author) return
+    this.#isOutdated = true
+    throw new SupportWorkspaceError('The token belongs to somebody else now.', { hint: 'Describe the write again.' })
+  }
+
+  async #lookAndRecord(attempt: GuardedAttempt): Promise<void> {
+    for (let repeats = 0; ; repeats += 1) {
+      const start = performance.now()
+      if (this.#before !== undefined) await this.#look(this.#before, attempt)
+      await attempt.untilEnd(this.#then(() => this.#take()))
+      if (this.#before === undefined || performance.now() - start <= longestLook) return
+      const undo = async () => {
+        this.#phase = 'refused'
+        await this.#takeBack()
+      }
+      await attempt.untilEnd(this.#then(undo))
+      if (repeats < mostRepeats) continue
+      const thrown = tooSlow(this.#write)
+      this.#declined = { thrown }
+      throw thrown
+    }
+  }
+
+  async #look(before: Before, attempt: GuardedAttempt): Promise<void> {
+    const look = this.#lookOf(attempt)
+    try {
+      await attempt.untilEnd((async () => before(look.client, this.#write.sender))())
+    } catch (thrown) {
+      if (thrown === look.refusal) throw attempt.heldBack(look.refusal?.retryAfter)
+      if (!attempt.signal.aborted) this.#declined = { thrown }
+      throw thrown
+    }
+  }
+
+  #lookOf(attempt: GuardedAttempt): LastLook {
+    return new LastLook(this.#shared.workspace, attempt, this.#shared.clock.middleware)
+  }
+
+  #then(next: () => Promise<void>): Promise<void> {
+    this.#change = this.#change.catch(() => {}).then(next)
+    return this.#change
+  }
+
+  async #take(): Promise<void> {
+    const { records, clock } = this.#shared
+    // If the last record could not be taken back, what was before it is still to be restored.
+    const previous = this.#phase === 'refused' ? this.#previous : { stored: this.stored, phase: this.#phase }
+    const sentAt = this.stored?.record.sentAt ?? clock.now()
+    const next = toStored({ ...this.#write.record, state: 'sending', attempt: randomId(), sentAt })
+    if (!(await records.replace(this.#key, this.stored, next))) {
+      this.#phase = 'taken'
+      throw new SupportWorkspaceError('Another process sends this write.', { hint: 'Wait for it.' })
+    }
+    this.#previous = previous
+    this.stored = next
+    this.#phase = 'sending'
+  }
+
+  async #takeBack(): Promise<void> {
+    if (this.#phase !== 'refused') return
+    const { stored, phase } = this.#previous
+    const next = stored && toStored(stored.record)
+    // The write was sent before this attempt. If another process has confirmed it since, its record must stay.
+    if (next === undefined) await this.#answer(undefined)
+    else await this.#shared.records.replace(this.#key, this.stored, next)
+    this.stored = next
+    this.#phase = phase
+  }
+
+  /** Whether a repeated DELETE got a 404, because the first DELETE can be its cause. */
+  #isGone(thrown: unknown): boolean {
+    const isRepeated = this.#phase === 'sending' && this.#previous.stored !== undefined
+    return isRepeated && this.#write.call.operation.method === 'DELETE' && thrown instanceof NotFoundError
+  }
+
+  /**
+   * Stores the result from the response of an attempt, even if another process has stored its own finding meanwhile.
+   */
+  async #answer(next: Stored | undefined): Promise<void> {
+    const { records } = this.#shared
+    const attempt = this.stored?.record.attempt
+    for (let expected = this.stored; ; ) {
+      if (await records.replace(this.#key, expected, next)) return
+      const now = await records.get(this.#key)
+      // Another process sends the write again, so the record is about that attempt.
+      if (now !== undefined && now.record.attempt !== attempt) return
+      expected = now
+    }
+  }
+}
+
+function tooSlow({ call }: Write): RequestError {
+  const { id } = call.operation
+  return new RequestError(`${id} was not sent, because \`before\` and the record took more than a second each time.`, {
+    ...{ operation: id, outcome: 'not-sent', remedy: 'retry' },
+    hint: 'What it has read is too old then. Let it read less, or check that the storage is fast, then try again.',
+  })
+}

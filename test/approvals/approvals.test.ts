@@ -1,0 +1,333 @@
+import { defineOperation, type SupportWorkspace } from 'support-workspace-sdk'
+import { Approvals, type ApprovalsOptions, type ProposeOptions, type SendResult } from 'support-workspace-sdk/approvals'
+import { WriteJournal } from 'support-workspace-sdk/journal'
+import { createSandbox } from 'support-workspace-sdk/sandbox'
+import { memoryStorage } from 'support-workspace-sdk/storage'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { rejection } from '../helpers/client.ts'
+import { digestAtOnce } from '../journal/digest-at-once.ts'
+import { clientOf, skipWaits } from '../journal/helpers.ts'
+
+beforeEach(() => {
+  skipWaits()
+  digestAtOnce()
+})
+
+const secret = 'a secret of at least thirty-two characters'
+const body_html = '<p>On its way.</p>'
+
+function open(options: Partial<ApprovalsOptions> = {}) {
+  const sandbox = createSandbox({ conversations: 1, now: Date.now })
+  const storage = memoryStorage()
+  const conversation = sandbox.state.conversations[0]?.id ?? ''
+  const workspace = clientOf(sandbox)
+  const approvals = new Approvals({ workspace, storage, ...options })
+  const propose = (text = body_html, more: ProposeOptions = {}, key = 'r') =>
+    approvals.propose(key, (client) => client.messages.create(conversation, { body_html: text }), more)
+  const approve = async (more = {}) =>
+    approvals.approve('r', { digest: (await approvals.get('r'))?.digest ?? '', by: 'may', ...more })
+  const send = async (from = approvals) => {
+    const results: SendResult[] = []
+    for await (const result of from.send()) results.push(result)
+    return results.map(({ state }) => state)
+  }
+  const sent = () =>
+    sandbox.state.writes.filter(({ operation }) => operation === 'createMessage').map(({ id }) => textOf(String(id)))
+  const textOf = (id: string) => sandbox.state.messages(conversation).find((each) => each.id === id)?.body_html
+  return { sandbox, storage, conversation, workspace, approvals, propose, approve, send, sent }
+}
+
+describe('a proposal', () => {
+  test('is sent once, as it was approved, and only then', async () => {
+    const { approvals, propose, approve, send, sent } = open()
+    const proposal = await propose()
+    expect(proposal).toMatchObject({ state: 'pending', operation: 'messages.create', body: { body_html } })
+    expect(JSON.parse(JSON.stringify(proposal))).toEqual(JSON.parse(JSON.stringify(await approvals.get('r'))))
+    expect(await propose('<p>Another text.</p>')).toMatchObject({ digest: proposal.digest })
+    expect([await send(), sent()]).toEqual([[], []])
+    await approve()
+    expect([await send(), sent()]).toEqual([['sent'], [body_html]])
+    expect([await send(), sent()]).toEqual([[], [body_html]])
+    expect(await approvals.list()).toEqual([])
+    expect(await approvals.list({ state: 'sent' })).toMatchObject([{ key: 'r', id: expect.any(String) }])
+    expect(await propose('<p>Another text.</p>', { again: true })).toMatchObject({ state: 'sent' })
+  })
+
+  test('is one write, without headers', async () => {
+    const { approvals, conversation } = open()
+    const create = (client: SupportWorkspace<'self'>) => client.messages.create(conversation, { body_html })
+    const functions: Record<string, (client: SupportWorkspace<'self'>) => PromiseLike<unknown>> = {
+      'makes no write': (client) => client.conversations.list(),
+      'makes more than one write': (client) => Promise.all([create(client), create(client)]),
+      'sets headers': (client) => client.messages.create(conversation, { body_html }, { headers: { 'x-a': 'b' } }),
+    }
+    for (const [problem, write] of Object.entries(functions)) {
+      expect(await rejection(approvals.propose('r', write))).toMatchObject({
+        ...{ name: 'InvalidArgumentError', message: expect.stringContaining(problem) },
+      })
+    }
+    expect(await approvals.list()).toEqual([])
+  })
+
+  test('is replaced while it is pending, and begun anew after it has ended', async () => {
+    const { approvals, propose, approve, send, sent } = open()
+    const first = await propose()
+    const second = await propose('<p>Second.</p>', { replace: true })
+    expect(second.digest).not.toBe(first.digest)
+    expect(await rejection(approvals.approve('r', { digest: first.digest, by: 'may' }))).toMatchObject({
+      ...{ name: 'ApprovalsError', state: 'pending', message: expect.stringContaining('is not what the person saw') },
+    })
+    await approvals.reject('r', { by: 'bob', reason: 'rude' })
+    expect(await propose('<p>Third.</p>')).toMatchObject({ state: 'rejected', reason: 'rude' })
+    expect(await propose('<p>Third.</p>', { again: true })).toMatchObject({ state: 'pending' })
+    await approve()
+    expect([await send(), sent()]).toEqual([['sent'], ['<p>Third.</p>']])
+  })
+
+  test('of an app names the person whose token sends it', async () => {
+    const { sandbox, storage, conversation, send, sent } = open()
+    const accessToken = sandbox.issueToken({ actor: 'app' })
+    const workspace = clientOf(sandbox, { accessToken, actor: 'app' } as never).withOptions({})
+    const bot = new Approvals({ workspace, storage })
+    const create = (client: SupportWorkspace<'self'>) => client.messages.create(conversation, { body_html })
+    expect(await rejection(bot.propose('r', create))).toMatchObject({
+      name: 'InvalidArgumentError',
+      argument: 'author',
+    })
+    const me = await clientOf(sandbox).me()
+    const { digest } = await bot.propose('r', create, { author: me.user?.id })
+    await bot.approve('r', { digest, by: 'may' })
+    expect(await send(bot)).toEqual([])
+    expect([await send(), sent()]).toEqual([['sent'], [body_html]])
+  })
+
+  test('may be of a custom operation', async () => {
+    const { approvals, approve, send, sandbox } = open()
+    const operation = defineOperation({ id: 'own.create', method: 'POST', path: '/api/oauth/v1/own', envelope: 'any' })
+    await approvals.propose('r', (client) => client.call(operation, { body: { b: 1, a: [2] } }))
+    await approve()
+    expect(await send()).toEqual(['refused'])
+    expect(sandbox.requests.filter(({ method }) => method === 'POST').map(({ path }) => path)).toEqual([operation.path])
+  })
+})
+
+describe('an approval', () => {
+  test('can be of an edit, which is checked, and both are kept', async () => {
+    const { propose, approve, send, sent } = open()
+    const { digest } = await propose()
+    expect(await rejection(approve({ body: { body_html: 5 } }))).toMatchObject({ name: 'InvalidArgumentError' })
+    const edited = await approve({ body: { body_html: '<p>Edited.</p>' } })
+    expect(edited).toMatchObject({ state: 'approved', earlier: [{ digest, body: { body_html } }] })
+    expect(edited.digest).not.toBe(digest)
+    expect([await send(), sent()]).toEqual([['sent'], ['<p>Edited.</p>']])
+  })
+
+  test('wins if it is the first answer', async () => {
+    const { approvals, propose, approve } = open()
+    const { digest } = await propose()
+    await approve()
+    await approvals.approve('r', { digest, by: 'cleo' })
+    expect(await propose('<p>Other.</p>', { replace: true })).toMatchObject({ state: 'approved', digest })
+    const other = approvals.approve('r', { digest, by: 'bob', body: { body_html: '<p>Other.</p>' } })
+    expect(await rejection(other)).toMatchObject({ name: 'ApprovalsError', state: 'approved', by: 'cleo' })
+    expect((await approvals.get('r'))?.decisions).toMatchObject([{ by: 'may' }, { by: 'cleo' }])
+    await approvals.reject('r', { by: 'bob' })
+    expect(await rejection(approve())).toMatchObject({ state: 'rejected', by: 'bob' })
+  })
+
+  test('needs the digest, also from JavaScript', async () => {
+    const { approvals, propose } = open()
+    await propose()
+    expect(await rejection(approvals.approve('r', { by: 'may' } as never))).toMatchObject({ argument: 'digest' })
+    expect(await rejection(approvals.approve('none', { digest: 'v1:0', by: 'may' }))).toMatchObject({
+      message: expect.stringContaining('does not exist'),
+    })
+  })
+})
+
+describe('the last look', () => {
+  test('ends a proposal as stale if anybody has written since, also during the wait for a 429', async () => {
+    const { sandbox, conversation, approvals, propose, approve, send, sent } = open()
+    await propose()
+    await approve()
+    sandbox.faults.add({ method: 'POST', path: /messages$/, status: 429, retryAfter: 3 })
+    setTimeout(() => sandbox.receiveMessage(conversation, 'Cancel!'), 1_000)
+    expect([await send(), sent()]).toEqual([['stale'], []])
+    expect(await approvals.get('r')).toMatchObject({ state: 'stale', reason: expect.stringContaining('is newer') })
+  })
+
+  test('lets pass what was sent for the same basis, and what is ignored', async () => {
+    const { sandbox, conversation, approvals, propose, send, sent } = open({
+      ignore: (message) => message.body_html === 'Out of office',
+    })
+    const basis = sandbox.receiveMessage(conversation, 'Where is it?')
+    for (const key of ['one', 'two']) {
+      const { digest } = await propose(`<p>${key}</p>`, { basis }, key)
+      await approvals.approve(key, { digest, by: 'may' })
+      await vi.advanceTimersByTimeAsync(1_000)
+    }
+    sandbox.receiveMessage(conversation, 'Out of office')
+    expect([await send(), sent()]).toEqual([
+      ['sent', 'sent'],
+      ['<p>one</p>', '<p>two</p>'],
+    ])
+  })
+
+  test('knows what is older than a basis, but nothing of the same second', async () => {
+    const { sandbox, conversation, propose, approve, send } = open()
+    const basis = sandbox.receiveMessage(conversation, 'Where is it?')
+    sandbox.receiveMessage(conversation, 'Forget it, cancel!')
+    await propose(body_html, { basis })
+    await approve()
+    expect(await send()).toEqual(['stale'])
+    expect(await propose(body_html, { basis: 'msg_gone', again: true })).toMatchObject({ state: 'stale' })
+  })
+
+  test('sends nothing that has expired', async () => {
+    const { sandbox, propose, approve, send, sent } = open()
+    await propose(body_html, { expiresIn: 2_000 })
+    await approve()
+    sandbox.faults.add({ method: 'POST', path: /messages$/, status: 429, retryAfter: 3 })
+    expect([await send(), sent()]).toEqual([['expired'], []])
+  })
+
+  test('compares the person of the token at this attempt', async () => {
+    const { sandbox, storage, propose, approve, sent } = open()
+    await propose()
+    await approve()
+    const [mine, other] = [undefined, sandbox.state.members[1]?.id].map((member) =>
+      sandbox.issueToken({ actor: 'self', ...(member && { member }) }),
+    ) as [string, string]
+    let asked = 0
+    // The token of somebody else comes after the identity was asked for.
+    const accessToken = () => (++asked > 2 ? other : mine)
+    const workspace = clientOf(sandbox, { accessToken })
+    const results = await Array.fromAsync(new Approvals({ workspace, storage }).send())
+    expect([results, sent()]).toEqual([[], []])
+  })
+})
+
+describe('a lost response', () => {
+  test('is unconfirmed at once, and found by the next `send`', async () => {
+    const { sandbox, approvals, propose, approve, send, sent } = open()
+    await propose()
+    await approve()
+    sandbox.faults.add({ method: 'POST', path: /messages$/, status: 503, effect: true })
+    const start = performance.now()
+    expect(await send()).toEqual(['unconfirmed'])
+    expect(performance.now() - start).toBeLessThan(1_000)
+    expect(await approvals.get('r')).toMatchObject({ state: 'sending' })
+    expect(await rejection(approvals.reject('r', { by: 'bob' }))).toMatchObject({ state: 'sending' })
+    expect([await send(), sent()]).toEqual([['sent'], [body_html]])
+  })
+
+  test('that a person finds absent waits for another approval', async () => {
+    const { sandbox, approvals, propose, approve, send, sent } = open()
+    await propose()
+    await approve()
+    sandbox.faults.add({ method: 'POST', path: /messages$/, status: 503 })
+    expect([await send(), await send()]).toEqual([['unconfirmed'], ['unconfirmed']])
+    expect(await approvals.resolve('r', 'absent')).toMatchObject({ state: 'pending' })
+    expect(await send()).toEqual([])
+    await approve()
+    expect([await send(), sent()]).toEqual([['sent'], [body_html]])
+    expect(await rejection(approvals.resolve('r', 'absent'))).toMatchObject({ state: 'sent', id: expect.any(String) })
+  })
+
+  test('holds up nobody else', async () => {
+    const { sandbox, approvals, propose, send, sent } = open()
+    for (const key of ['one', 'two']) {
+      const { digest } = await propose(`<p>${key}</p>`, { basis: null }, key)
+      await approvals.approve(key, { digest, by: 'may' })
+      await vi.advanceTimersByTimeAsync(10)
+    }
+    sandbox.faults.add({ method: 'POST', path: /messages$/, status: 503 })
+    expect([await send(), sent()]).toEqual([['unconfirmed', 'sent'], ['<p>two</p>']])
+  })
+})
+
+describe('what is stored', () => {
+  const change = async (storage: ReturnType<typeof memoryStorage>, from: string, to: string) => {
+    const text = String(await storage.get('approvals:open:r'))
+    expect(text).toContain(from)
+    await storage.compareAndSet('approvals:open:r', text, text.replace(from, to))
+  }
+
+  test('is refused if it was edited without the digest', async () => {
+    const { storage, propose, approve, send, sent } = open()
+    await propose()
+    await approve()
+    await change(storage, 'On its way.', 'Pay here.')
+    expect([await send(), sent()]).toEqual([['refused'], []])
+  })
+
+  test('is encrypted with a secret, for its key', async () => {
+    // Encryption takes real time.
+    vi.useRealTimers()
+    const { storage, approvals, propose, approve, send, sent, workspace } = open({ secret })
+    await propose()
+    const text = String(await storage.get('approvals:open:r'))
+    expect(text).not.toContain('On its way')
+    await storage.compareAndSet('approvals:open:other', null, text)
+    expect(await rejection(approvals.get('other'))).toMatchObject({ message: expect.stringContaining('another key') })
+    await storage.compareAndSet('approvals:open:other', text, null)
+    const rotated = new Approvals({ workspace, storage, secret: ['another secret of thirty-two characters.', secret] })
+    expect(await rotated.get('r')).toMatchObject({ state: 'pending' })
+    expect(await rejection(new Approvals({ workspace, storage }).get('r'))).toMatchObject({ name: 'ApprovalsError' })
+    await approve()
+    expect([await send(), sent()]).toEqual([['sent'], [body_html]])
+  })
+
+  test.each(['"version":2', '"state":"maybe"', '"author":5'])('is refused with %s', async (field) => {
+    const { storage, approvals, propose } = open()
+    await propose()
+    const [name] = field.split(':') as [string]
+    const text = String(await storage.get('approvals:open:r'))
+    const found = new RegExp(`${name}:("[^"]*"|\\d+)`).exec(text)?.[0] ?? ''
+    await change(storage, found, field)
+    expect(await rejection(approvals.get('r'))).toMatchObject({ message: expect.stringContaining('damaged') })
+  })
+
+  test('is forgotten without its texts, and is never sent again', async () => {
+    const { storage, approvals, propose, approve, send, sent } = open()
+    await propose()
+    expect(await approvals.forget('r')).toBe(true)
+    await propose()
+    await approve()
+    await send()
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    expect([await approvals.forget(3_600_000), await approvals.forget(3_600_000)]).toEqual([1, 0])
+    expect(String(await storage.get('approvals:final:r'))).not.toContain('On its way')
+    expect(await propose(body_html, { again: true })).toMatchObject({ state: 'sent', id: expect.any(String) })
+    expect([await send(), sent()]).toEqual([[], [body_html]])
+  })
+
+  test('has no key that a write journal on the same storage uses, and the other way round', async () => {
+    const { storage, workspace, conversation, propose } = open()
+    const journal = new WriteJournal({ workspace, storage })
+    const once = (key: string) => journal.once(key, (client) => client.messages.create(conversation, { body_html }))
+    await once('r')
+    expect(await rejection(propose())).toMatchObject({ name: 'InvalidArgumentError', argument: 'key' })
+    await propose(body_html, {}, 'other')
+    expect(await rejection(once('other'))).toMatchObject({ name: 'InvalidArgumentError', argument: 'key' })
+  })
+})
+
+test('a signal ends `send`, and leaving the loop waits for what is under way', async () => {
+  const { approvals, propose, send, sent } = open()
+  for (const key of ['one', 'two', 'three']) {
+    const { digest } = await propose(`<p>${key}</p>`, { basis: null }, key)
+    await approvals.approve(key, { digest, by: 'may' })
+    await vi.advanceTimersByTimeAsync(10)
+  }
+  const reason = new Error('The worker stops.')
+  const stopped = AbortSignal.abort(reason)
+  expect(await rejection(Array.fromAsync(approvals.send({ signal: stopped })))).toBe(reason)
+  for await (const { state } of approvals.send()) {
+    expect(state).toBe('sent')
+    break
+  }
+  const count = sent().length
+  await send()
+  expect([count < 3, sent()]).toEqual([true, ['<p>one</p>', '<p>two</p>', '<p>three</p>']])
+})
