@@ -6,9 +6,8 @@ import type { Io } from './terminal.ts'
 // Node writes to a file in one step, and does not notice if there is space for a part only. This stream does.
 const stdout: Io['stdout'] = fstatSync(1).isFile() ? createWriteStream('', { fd: 1, autoClose: false }) : process.stdout
 
-// The reader of a pipe such as `| head -3` can close it at any time, and needs no more output then. The command reports
-// other errors of stdout.
-stdout.on('error', ({ code }: NodeJS.ErrnoException) => code === 'EPIPE' && process.exit())
+// The command sees errors of stdout where it writes. Without a listener, they would end the process before.
+stdout.on('error', () => {})
 // A lost message must not end an import. Without a listener, it would.
 process.stderr.on('error', () => {})
 // Node prints one about `node:sqlite`, for which a program that reads stderr has no use.
@@ -27,7 +26,7 @@ async function run(): Promise<number> {
   // Loaded now, because an older Node cannot.
   const [{ interrupted }, { runCommand }] = await Promise.all([import('./errors.ts'), import('./main.ts')])
   const interrupt = new AbortController()
-  const stop = () => interrupt.abort(interrupted())
+  const stop = () => interrupt.abort(interrupted(process.argv.slice(2).find((each) => !each.startsWith('-'))))
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
   const env = { ...process.env }
   // A process that is started, such as the browser, must not inherit them.

@@ -11,12 +11,13 @@ export function addCommands(program: Command, terminal: Terminal): void {
     .action(async () => {
       const commands = leavesOf(program).map(describe)
       const text = commands.map(({ name, description }) => `${name.padEnd(18)}  ${description}`).join('\n')
-      await terminal.show({ program: programName, version, exitCodes, commands }, text)
+      const { options } = describe(program as unknown as CommandUnknownOpts)
+      await terminal.show({ program: programName, version, exitCodes, options, commands }, text)
     })
 }
 
 /** Returns the commands that do something. */
-export function leavesOf(parent: CommandUnknownOpts): CommandUnknownOpts[] {
+function leavesOf(parent: CommandUnknownOpts): CommandUnknownOpts[] {
   return parent.commands.flatMap((command) => (command.commands.length === 0 ? [command] : leavesOf(command)))
 }
 

@@ -1,6 +1,5 @@
-import { isUtf8 } from 'node:buffer'
 import { type CsvError, parse } from 'csv-parse/sync'
-import { CommandError, usage } from './errors.ts'
+import { CommandError, inQuotes, usage } from './errors.ts'
 
 /** A row of a file with contacts. */
 export interface ContactRow {
@@ -15,11 +14,14 @@ export interface ContactRow {
 }
 
 /** A row, and why it failed. */
-export type FailedRow = readonly [row: ContactRow, reason: string]
+export type FailedRow = readonly [row: Pick<ContactRow, 'line' | 'raw'>, reason: string]
 
 /** A file with contacts. */
 export interface ContactFile {
   readonly rows: readonly ContactRow[]
+  readonly broken: readonly BrokenRow[]
+  /** The fields that the columns are. */
+  readonly fields: readonly string[]
   /** Returns rows as a file that can be imported again, with why they failed in the column `reason`. */
   withReasons(failed: readonly FailedRow[]): string
 }
@@ -30,62 +32,96 @@ interface Parsed {
   readonly raw: string
   /** How many bytes end with this row. Its number of lines counts CRLF in quotes twice. */
   readonly info: { readonly bytes: number }
+  readonly line: number
 }
+
+/** A column of the file. */
+interface Column {
+  readonly name: string
+  /** Its place, from 1. */
+  readonly number: number
+  /** Whether no row has a value there. */
+  readonly isEmpty: boolean
+}
+
+/** A row that is not CSV, or has another number of cells than the header. */
+export interface BrokenRow {
+  readonly line: number
+  readonly raw: string
+  readonly reason: string
+}
+
+/** In a map, all columns that are not named. */
+const rest = '*'
 
 /** The column that a file of failed rows has. */
 const reasonColumn = 'reason'
 
 /**
- * Reads a CSV file: with `,` or `;`, with or without a byte order mark, and with line breaks in quotes.
+ * Reads a CSV file: with `,`, `;` or a tab, with or without a first line `sep=;`, and with line breaks in quotes.
  *
  * @param map the fields of columns that are not called `email` or `name`; an empty one leaves the column out
+ * @param skipBroken whether rows that are not CSV are returned with the others, instead of an error
  */
-export function readContacts(bytes: Buffer, map: Readonly<Record<string, string>>): ContactFile {
-  checkUtf8(bytes)
-  const text = bytes.toString('utf8').replace(/^\uFEFF/, '')
-  const [firstLine = ''] = text.split('\n', 1)
+export function readContacts(text: string, map: Readonly<Record<string, string>>, skipBroken = false): ContactFile {
+  const [start = '', told] = /^"?sep=(.)"?\r?\n/.exec(text) ?? []
+  const [firstLine = ''] = text.slice(start.length).split('\n', 1)
   const separators = firstLine.replace(/"[^"]*"/g, '')
-  const delimiter = separators.split(';').length > separators.split(',').length ? ';' : ','
-  const [header, ...rest] = parseRows(text, delimiter)
+  const most = [',', ';', '\t'].sort((a, b) => separators.split(b).length - separators.split(a).length)
+  const delimiter = told ?? most[0] ?? ','
+  const { rows: parsed, broken } = parseRows(text.slice(start.length), delimiter, start === '' ? 0 : 1)
+  const [header, ...body] = parsed
+  if (header === undefined && broken.length === 0)
+    throw new CommandError(70, 'The file is empty.', 'It needs a header.')
   const names = header?.record.map((name) => name.trim()) ?? []
   const hasReason = names.at(-1)?.toLowerCase() === reasonColumn
-  const fields = fieldsOf(hasReason ? names.slice(0, -1) : names, map)
+  const columns = (hasReason ? names.slice(0, -1) : names).map((name, index): Column => {
+    return { name, number: index + 1, isEmpty: body.every(({ record }) => (record[index] ?? '').trim() === '') }
+  })
   const rawOf = ({ raw, record }: Parsed): string => {
     const own = raw.replace(/^[\r\n]+|[\r\n]+$/g, '')
-    if (!hasReason) return own
+    if (!hasReason || record.length < names.length) return own
     const reason = record.at(-1) ?? ''
     const end = [quoted(reason), reason].find((each) => own.endsWith(delimiter + each)) ?? ''
     return own.slice(0, -delimiter.length - end.length)
   }
-  const lineAt = createLineCounter(text)
-  const rows = rest.map((parsed): ContactRow => {
-    const values = fields.map((field, index) => [field, parsed.record[index]?.trim() ?? ''] as const)
-    const given = Object.fromEntries(values.filter(([field, value]) => field !== '' && value !== ''))
-    const line = lineAt(parsed.info.bytes)
-    return { line, raw: rawOf(parsed), fields: given, email: given.email?.toLowerCase() ?? '' }
+  const isWrong = ({ record }: Parsed) => record.length !== names.length && record.length !== columns.length
+  const wrong = body.filter(isWrong).map((row): BrokenRow => {
+    const { line, record } = row
+    return {
+      line,
+      raw: rawOf(row),
+      reason: `The row has ${record.length === 1 ? '1 cell' : `${record.length} cells`}, and the header has ${names.length}.`,
+    }
   })
-  const columns = `${header === undefined ? '' : rawOf(header)}${delimiter}${reasonColumn}\n`
+  const all = [...broken, ...wrong].sort((one, other) => one.line - other.line)
+  if (all.length > 0 && !skipBroken) throw brokenRows(all)
+  const fields = fieldsOf(columns, map)
+  const good = body.filter((row) => !isWrong(row) && row.record.some((cell) => cell.trim() !== ''))
+  const rows = good.map((row): ContactRow => {
+    const values = fields.map((field, index) => [field, row.record[index]?.trim() ?? ''] as const)
+    const given = Object.fromEntries(values.filter(([field, value]) => field !== '' && value !== ''))
+    return { line: row.line, raw: rawOf(row), fields: given, email: given.email?.toLowerCase() ?? '' }
+  })
+  const first = `${header === undefined ? '' : rawOf(header)}${delimiter}${reasonColumn}\n`
   const lineOf = ([{ raw }, reason]: FailedRow) => `${raw}${delimiter}${quoted(reason)}\n`
-  return { rows, withReasons: (failed) => columns + failed.map(lineOf).join('') }
+  return {
+    rows,
+    broken: all,
+    fields: fields.filter(Boolean),
+    withReasons: (failed) => first + failed.map(lineOf).join(''),
+  }
 }
 
 function quoted(value: string): string {
   return `"${value.replaceAll('"', '""')}"`
 }
 
-function checkUtf8(bytes: Buffer): void {
-  if (isUtf8(bytes)) return
-  // Latin-1 has a character for each byte.
-  const lines = bytes.toString('latin1').split('\n')
-  const line = lines.findIndex((text) => !isUtf8(Buffer.from(text, 'latin1'))) + 1
-  throw new CommandError(70, `Line ${line} is not UTF-8.`, 'Save the file as "CSV UTF-8", then import it again.')
-}
-
 /** Returns a function that returns the line at which a number of bytes ends. It is called with growing numbers. */
-function createLineCounter(text: string): (bytes: number) => number {
+function createLineCounter(text: string, before: number): (bytes: number) => number {
   const all = Buffer.from(text)
   let position = 0
-  let breaks = 0
+  let breaks = before
   return (bytes) => {
     // Latin-1 has a character for each byte.
     const part = all.toString('latin1', position, bytes)
@@ -95,31 +131,73 @@ function createLineCounter(text: string): (bytes: number) => number {
   }
 }
 
-function parseRows(text: string, delimiter: string): Parsed[] {
-  try {
-    // Its types do not know what `raw` and `info` return.
-    return parse(text, { delimiter, raw: true, info: true, skip_empty_lines: true }) as unknown as Parsed[]
-  } catch (thrown) {
-    const { message, bytes = 0 } = thrown as CsvError & { bytes?: number }
-    const line = createLineCounter(text)(bytes)
-    throw new CommandError(70, `Line ${line} is not CSV: ${message.split(':')[0]}.`, 'Correct the file.')
+/** @param before number of lines in front of the text */
+function parseRows(text: string, delimiter: string, before: number): { rows: Parsed[]; broken: BrokenRow[] } {
+  const skipped: { bytes: number; reason: string }[] = []
+  const options = {
+    ...{ delimiter, raw: true, info: true, skip_empty_lines: true, relax_column_count: true },
+    skip_records_with_error: true,
+    on_skip(error: (CsvError & { bytes?: number }) | undefined) {
+      const reason = `The row is not CSV: ${error?.message.split(':')[0] ?? 'it cannot be read'}.`
+      skipped.push({ bytes: error?.bytes ?? 0, reason })
+      return undefined
+    },
   }
+  // Its types do not know what `raw` and `info` return.
+  const parsed = parse(text, options) as unknown as Omit<Parsed, 'line'>[]
+  const all = [
+    ...parsed.map((row) => ({ bytes: row.info.bytes, row })),
+    ...skipped.map((row) => ({ bytes: row.bytes, row })),
+  ]
+  const lineAt = createLineCounter(text, before)
+  const lines = text.split(/\r\n|\r|\n/)
+  const rows: Parsed[] = []
+  const broken: BrokenRow[] = []
+  for (const { bytes, row } of all.sort((one, other) => one.bytes - other.bytes)) {
+    const line = lineAt(bytes)
+    // A row with two errors is skipped twice.
+    if ('reason' in row && broken.at(-1)?.line === line) broken.pop()
+    // The parser has read it up to the error only.
+    if ('reason' in row) broken.push({ line, raw: lines[line - 1 - before] ?? '', reason: row.reason })
+    else rows.push({ ...row, line })
+  }
+  return { rows, broken }
+}
+
+const shownRows = 20
+
+function brokenRows(all: readonly BrokenRow[]): CommandError {
+  const lines = all.slice(0, shownRows).map(({ line, reason }) => `  Line ${line}: ${reason}`)
+  const more = all.length > shownRows ? [`  … and ${all.length - shownRows} others`] : []
+  const what = all.length === 1 ? '1 row is' : `${all.length} rows are`
+  const hint = 'Correct the file. Or pass --skip-broken to import the others, and --failed FILE to keep these.'
+  return new CommandError(70, [`${what} broken:`, ...lines, ...more].join('\n'), `\n${hint}`)
 }
 
 /** Returns the field of each column; an empty one for a column that is left out. */
-function fieldsOf(names: readonly string[], map: Readonly<Record<string, string>>): string[] {
-  const absent = Object.keys(map).find((name) => !names.includes(name))
+function fieldsOf(columns: readonly Column[], map: Readonly<Record<string, string>>): string[] {
+  const isNamed = (key: string) =>
+    key === rest || columns.some(({ name, number }) => key === name || key === `#${number}`)
+  const absent = Object.keys(map).find((key) => !isNamed(key))
+  const names = columns.map(({ name, number }) => (name === '' ? `#${number}` : name))
   if (absent !== undefined) throw usage(`There is no column "${absent}".`, `There are: ${names.join(', ')}.`)
   const known = (name: string) => ['email', 'name'].find((each) => each === name.toLowerCase())
-  const fields = names.map((name) => (Object.hasOwn(map, name) ? map[name] : known(name)))
+  const fields = columns.map(({ name, number, isEmpty }) => {
+    const key = [name, `#${number}`].find((each) => each !== '' && Object.hasOwn(map, each))
+    // A spreadsheet often leaves an empty column at the end.
+    return key !== undefined ? map[key] : (known(name) ?? (name === '' && isEmpty ? '' : map[rest]))
+  })
   const unknown = names.filter((_, index) => fields[index] === undefined)
   if (unknown.length > 0) {
-    const hint = `Pass --map '${unknown[0]}=FIELD' for each, with a field of the service, or nothing to leave the column out.`
+    const hint = `Pass --map ${inQuotes(`${unknown[0]}=FIELD`)} for each with a field of the service, or --map '*=' to leave them out.`
     throw usage(`It is not known what these columns are: ${unknown.join(', ')}.`, hint)
   }
   const given = fields as string[]
-  const twice = given.find((field, index) => field !== '' && given.indexOf(field) !== index)
-  if (twice !== undefined) throw usage(`Two columns are the field ${twice}.`, `Leave one out: --map 'COLUMN='.`)
+  const at = given.findIndex((field, index) => field !== '' && given.indexOf(field) !== index)
+  if (at !== -1) {
+    const hint = `Leave one out: --map ${inQuotes(`${names[at]}=`)}`
+    throw usage(`Two columns are the field ${given[at]}.`, hint)
+  }
   if (given.includes('email')) return given
-  throw usage('No column is the address.', "Name one `email`, or pass --map 'COLUMN=email'.")
+  throw usage('No column is the address.', "Name one email, or pass --map 'COLUMN=email'.")
 }

@@ -3,7 +3,7 @@ import type { Command } from '@commander-js/extra-typings'
 import { innermost, redact } from '../errors/redact.ts'
 import type { Me } from '../index.ts'
 import { scopesFor } from '../oauth/index.ts'
-import { CommandError, describeFailure } from './errors.ts'
+import { CommandError, describeFailure, quoted } from './errors.ts'
 import { describeIdentity, placeOf } from './identity.ts'
 import { type BuiltIn, findOperation } from './operations.ts'
 import { listOf, profileOption } from './options.ts'
@@ -69,7 +69,7 @@ const checks: Readonly<Record<string, (about: Case) => Found | Promise<Found>>> 
   },
   async token({ io, session, problem }) {
     if (session === undefined) {
-      if (problem instanceof NotLoggedInError) return ['skipped', 'There is none.', problem.hint]
+      if (problem instanceof NotLoggedInError) return ['fail', 'There is none.', problem.hint, problem.next ?? []]
       throw problem
     }
     const place = placeOf(session.origin, io.platform)
@@ -78,7 +78,8 @@ const checks: Readonly<Record<string, (about: Case) => Found | Promise<Found>>> 
   },
   async identity(about) {
     if (about.session === undefined) return ['skipped', 'There is no token.', 'Log in first.']
-    if (about.answer === undefined) return ['inconclusive', 'The service was not reached.', 'Mend the network first.']
+    if (about.answer === undefined)
+      return ['inconclusive', 'The service was not reached.', 'Correct the network first.']
     about.me = await about.session.workspace.me({ signal: about.io.signal })
     return ['pass', describeIdentity(identityOf(about.me))]
   },
@@ -97,13 +98,13 @@ const checks: Readonly<Record<string, (about: Case) => Found | Promise<Found>>> 
     ]
     const actor = me.actor === 'self' || authoring !== undefined ? 'self' : 'app'
     const scopes = [...granted, ...missing]
-    const hint = `Log in with --actor ${actor} --scope ${scopes.join(',')}.`
+    const hint = `Log in with --actor ${actor} --scope ${quoted(scopes.join(','))}`
     return ['fail', problems.join('; '), hint, loginAgain(session.origin, actor, scopes)]
   },
 }
 
 /** The exit code of a check whose failure is no error of the package. */
-const exitCodes: Readonly<Record<string, 70 | 75 | 77>> = { dns: 75, scopes: 77 }
+const exitCodes: Readonly<Record<string, 70 | 75 | 77>> = { dns: 75, token: 77, scopes: 77 }
 
 /** Adds `doctor`, which checks one thing after the other, and says what to do. */
 export function addDoctor(program: Command, terminal: Terminal): void {
@@ -152,10 +153,21 @@ async function diagnose(about: Case, terminal: Terminal): Promise<void> {
 }
 
 /** Returns the variable with the proxy for an address. */
-function proxyOf(env: Io['env'], { protocol, hostname }: URL): string | undefined {
-  const name = protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY'
-  const excluded = listOf(env.NO_PROXY ?? env.no_proxy ?? '').some((host) => host === '*' || hostname.endsWith(host))
-  return excluded ? undefined : [name, name.toLowerCase()].find((each) => env[each])
+function proxyOf(env: Io['env'], url: URL): string | undefined {
+  const name = url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY'
+  const isExcluded = listOf(env.NO_PROXY ?? env.no_proxy ?? '').some((entry) => excludes(entry.toLowerCase(), url))
+  return isExcluded ? undefined : [name, name.toLowerCase()].find((each) => env[each])
+}
+
+/** Whether an entry of NO_PROXY is about an address: a host, or a suffix with its dot, and perhaps a port. */
+function excludes(entry: string, { hostname, port, protocol }: URL): boolean {
+  if (entry === '*') return true
+  const [, host = '', wanted] = /^(\[.*\]|[^:]*(?::[^:]*:[^:]*)*)(?::(\d+))?$/.exec(entry) ?? []
+  if (wanted !== undefined && wanted !== (port || (protocol === 'https:' ? '443' : '80'))) return false
+  const suffix = /^\*?(\..+)/.exec(host)?.[1]
+  return suffix === undefined
+    ? host.replace(/^\[|\]$/g, '') === hostname.replace(/^\[|\]$/g, '')
+    : hostname.endsWith(suffix)
 }
 
 function ofNetwork(thrown: unknown) {

@@ -12,10 +12,10 @@ import {
 /** The exit codes of every command. 65, 70, 75 and 77 are the codes that `exitCodeOf` returns. */
 export const exitCodes = {
   0: 'ok',
-  1: 'anything else: a bug, a port that is in use, or a fault test that failed',
-  2: 'the arguments or the names of files are wrong, or input is needed and there is no terminal',
+  1: 'anything else: a bug, a port in use, or a fault test that failed',
+  2: 'wrong arguments or file names, or a question without a terminal',
   3: 'not found',
-  65: 'verify: a write may have been applied',
+  65: 'verify: a write may have been applied, or its output was lost',
   70: 'fix: the request, the data or the configuration is wrong',
   75: 'retry: run the same command again later',
   77: 'reconnect: log in again',
@@ -56,8 +56,24 @@ export function usage(message: string, hint: string): CommandError {
 }
 
 /** Creates the error that Ctrl-C ends a command with. */
-export function interrupted(): CommandError {
-  return new CommandError(130, 'Interrupted.', 'What was written stays. Run the same command again to go on.')
+export function interrupted(command = ''): CommandError {
+  const isWriting = command === 'export' || command === 'import'
+  const hint = isWriting ? 'What was written stays. Run the same command again to go on.' : 'Run it again.'
+  return new CommandError(130, 'Interrupted.', command === 'login' ? 'Nothing was stored.' : hint)
+}
+
+/** Returns an argument as a shell takes it, on one line. */
+export function quoted(argument: string): string {
+  if (/^[\w./:,=@%+-]+$/.test(argument)) return argument
+  if (!/\p{Cc}/u.test(argument)) return `'${argument.replaceAll("'", `'\\''`)}'`
+  // JSON's escapes are those of a shell, which has no other way to put a line break on one line.
+  return `$'${JSON.stringify(argument).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
+}
+
+/** Returns a pair such as `status=open` in quotes, as every text shows it. */
+export function inQuotes(pair: string): string {
+  const text = quoted(pair)
+  return text === pair ? `'${pair}'` : text
 }
 
 /** A failed command, as `--json` reports it in the last line of stderr. */
@@ -74,8 +90,58 @@ export function describeFailure(thrown: unknown, args: readonly string[]): Failu
   )
   const exitCode = codeOf(error)
   const { name, message, next = exitCode === 75 ? commandOf(...args) : null } = error
-  const json = isSupportWorkspaceError(error) ? error.toJSON() : { name, message: redact(message) }
-  return { ...json, message: String(json.message), exitCode, next }
+  const json: { message?: unknown; hint?: unknown } = isSupportWorkspaceError(error)
+    ? error.toJSON()
+    : { name, message: redact(message) }
+  const words = error instanceof CommandError ? withoutBackquotes : inWordsOfCommand
+  const hint = json.hint === undefined ? {} : { hint: words(String(json.hint)) }
+  return { ...json, message: words(String(json.message)), ...hint, exitCode, next }
+}
+
+/** The options of the package, as the command has them. */
+const flags: Readonly<Record<string, string>> = {
+  accessToken: 'The value',
+  baseUrl: '--base-url or SUPPORT_WORKSPACE_URL',
+  clientId: '--client-id',
+  clientSecret: 'SUPPORT_WORKSPACE_CLIENT_SECRET',
+  redirectUri: '--redirect-uri',
+  command: 'the command after --',
+  folder: '--folder',
+  outputs: '--output',
+  only: '--only',
+  parallel: '--parallel',
+  confirmTimeout: '--confirm-timeout',
+  limit: '--limit',
+  after: '--after',
+  setup: 'the sandbox',
+  sqliteStorage: 'SQLite',
+  createConnectionStore: 'the login',
+  faultTestProgram: 'fault-test',
+}
+
+/** What the package tells a program to write, and what the command takes instead. */
+const phrases: readonly (readonly [RegExp, string])[] = [
+  [/Pass `only: \['([^']*)'\]`/g, 'Pass --only $1'],
+  [/only: \['([^']*)'\]/g, '--only $1'],
+  [/`journal\.resolve\([^`]*\)`|`journal\.resolve`/g, 'journal resolve'],
+  [/[^.]*`onRejectedCursor[^`]*`[^.]*\./g, ' Leave --after out to read the list from its start.'],
+  [/Log in with actor "(\w+)"/g, 'Log in with --actor $1'],
+  [/the actor of this client is/g, 'the actor of this token is'],
+  [/ \(docs\/[\w-]+\.md(#[\w-]+)?\)| See docs\/[\w-]+\.md(#[\w-]+)?\./g, ''],
+]
+
+/** Returns a text of the package in words of the command: its flags instead of the options of a program. */
+function inWordsOfCommand(text: string): string {
+  const replaced = phrases.reduce((before, [pattern, own]) => before.replace(pattern, own), text)
+  return replaced
+    .replace(/`(\w+)`/g, (_, name: string) => (Object.hasOwn(flags, name) ? String(flags[name]) : `"${name}"`))
+    .replaceAll('`', '"')
+    .trim()
+}
+
+/** Backquotes would be run by a shell into which a message is copied. */
+function withoutBackquotes(text: string): string {
+  return text.replaceAll('`', '"')
 }
 
 /** Puts errors of Commander and of the file system into words. */
@@ -85,6 +151,8 @@ function explain(error: Error): Error {
   // A full disk, a quota or a limit for the size of files.
   if (/^E(NOSPC|FBIG|DQUOT)$/.test(code))
     return new CommandError(70, `A file could not be written (${causeOf(error)}).`, 'Make room, then run it again.')
+  if (code === 'ELOOP' && path !== undefined)
+    return usage(redact(`${path} is a symbolic link.`), 'Name the file that it leads to, or move the link away.')
   const isUnusable = /^(ERR_FS_)?E(NOENT|ACCES|PERM|EXIST|ISDIR|NOTDIR|LOOP|ROFS|NAMETOOLONG)$/.test(code)
   if (path === undefined || !isUnusable) return error
   return usage(redact(`${path} cannot be opened (${code}).`), 'Check its name and its folder.')
@@ -117,6 +185,6 @@ function usageOf({ code, message }: CommanderError): CommandError {
   if (code === 'commander.help') return usage('A command is missing.', 'Run it with --help to list its commands.')
   const words = message.replace(/^error: /, '').replace(/=[^']*(?=')|\. Expected .*/g, '')
   const [problem = '', suggestion] = redact(words).split(/\.?[\n\s]*\((?=Did you mean)/)
-  const sentence = `${problem.charAt(0).toUpperCase()}${problem.slice(1).replaceAll("'", '`')}`.replace(/\.?$/, '.')
+  const sentence = `${problem.charAt(0).toUpperCase()}${problem.slice(1).replaceAll("'", '"')}`.replace(/\.?$/, '.')
   return usage(sentence, suggestion?.replace(/\)$/, '') ?? 'Run it with --help to list what it takes.')
 }

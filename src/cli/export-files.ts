@@ -1,11 +1,22 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, existsSync } from 'node:fs'
-import { type FileHandle, lstat, open } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { type FileHandle, lstat, open, readFile, rm, writeFile } from 'node:fs/promises'
 import { parse } from 'csv-parse'
 import type { Checkpoint } from '../index.ts'
 import { isObject, parseObject } from '../shared/json.ts'
 import { CommandError } from './errors.ts'
-import { readBytes, replaceFile } from './private-files.ts'
+import { unguarded } from './format.ts'
+import { openOwn, replaceFile } from './private-files.ts'
+
+/** An item that could not be read whole, and why. */
+export interface FailedItem {
+  readonly id: string
+  readonly reason: string
+  /** Whether another run can read it. */
+  readonly isLater: boolean
+  /** The item of the list. */
+  readonly item: Readonly<Record<string, unknown>>
+}
 
 /** Where the rows of an export go: one text for each file, and then how far the list has been read. */
 export interface Sink {
@@ -13,6 +24,8 @@ export interface Sink {
   readonly start: Checkpoint
   /** Whether nothing was written yet. */
   readonly isEmpty: boolean
+  /** The items that could not be read, by id. The next run tries them again. */
+  readonly failed: Map<string, FailedItem>
   append(texts: readonly string[]): Promise<void>
   save(checkpoint: Checkpoint): Promise<void>
 }
@@ -45,14 +58,26 @@ interface OpenFile {
  */
 export class ExportFiles implements Sink {
   readonly start: Checkpoint
+  readonly failed = new Map<string, FailedItem>()
+  /** The items that the file of failed ones has. */
+  #noted: ReadonlyMap<string, FailedItem> = new Map()
   readonly #files: OpenFile[] = []
+  readonly #lock: AsyncDisposable
   readonly #checkpoint: string
+  readonly #failed: string
   readonly #options: string
 
-  private constructor({ cursor, done }: Checkpoint, checkpoint: string, options: string) {
+  private constructor({ cursor, done }: Checkpoint, lock: AsyncDisposable, path: string, options: string) {
     this.start = { cursor, done }
-    this.#checkpoint = checkpoint
+    this.#lock = lock
+    this.#checkpoint = checkpointOf([path])
+    this.#failed = failedOf([path])
     this.#options = options
+  }
+
+  /** Whether everything was written, so that the files stay as they are. */
+  get isComplete(): boolean {
+    return this.start.done && this.failed.size === 0
   }
 
   /**
@@ -62,20 +87,35 @@ export class ExportFiles implements Sink {
    * @throws CommandError if a file does not belong to the checkpoint. It is left as it is.
    */
   static async open(paths: readonly string[], options: string): Promise<ExportFiles> {
-    const checkpoint = checkpointOf(paths)
-    const saved = await readSaved(checkpoint)
-    if (saved !== undefined && (saved.options !== options || saved.files.length !== paths.length)) {
-      throw refused(checkpoint, 'belongs to an export with other options, or of another organization')
-    }
-    const files = new ExportFiles(saved ?? { cursor: null, done: false }, checkpoint, options)
+    const [path = ''] = paths
+    const lock = await lockExport(path)
     try {
-      for (const [index, path] of paths.entries()) await files.#open(path, saved?.files[index])
-      if (saved?.done) return files
-      for (const { handle, bytes } of files.#files) await handle.truncate(bytes)
-      if (saved === undefined) await files.save(files.start)
+      const saved = await readSaved(checkpointOf(paths))
+      if (saved !== undefined && (saved.options !== options || saved.files.length !== paths.length)) {
+        throw refused(checkpointOf(paths), 'belongs to an export with other options, or of another organization')
+      }
+      const files = new ExportFiles(saved ?? { cursor: null, done: false }, lock, path, options)
+      await files.#prepare(paths, saved)
       return files
     } catch (thrown) {
-      await files[Symbol.asyncDispose]()
+      await lock[Symbol.asyncDispose]()
+      throw thrown
+    }
+  }
+
+  async #prepare(paths: readonly string[], saved: Saved | undefined): Promise<void> {
+    try {
+      if (saved === undefined && existsSync(this.#failed)) {
+        throw new CommandError(2, `${this.#failed} is left of another export.`, 'Choose another name, or move it away.')
+      }
+      for (const each of await readFailed(this.#failed)) this.failed.set(each.id, each)
+      this.#noted = new Map(this.failed)
+      for (const [index, path] of paths.entries()) await this.#open(path, saved?.files[index])
+      if (this.isComplete) return
+      for (const { handle, bytes } of this.#files) await handle.truncate(bytes)
+      if (saved === undefined) await this.save(this.start)
+    } catch (thrown) {
+      await this.#close()
       throw thrown
     }
   }
@@ -85,11 +125,11 @@ export class ExportFiles implements Sink {
       this.#files.push({ path, handle: await create(path), bytes: 0 })
       return
     }
-    const handle = await open(path, this.start.done ? 'r' : 'r+').catch((thrown: NodeJS.ErrnoException) => {
+    const handle = await openOwn(path, this.isComplete ? 'r' : 'r+').catch((thrown: NodeJS.ErrnoException) => {
       throw thrown.code === 'ENOENT' ? refused(this.#checkpoint, 'has lost its file') : thrown
     })
     this.#files.push({ path, handle, bytes: progress.bytes })
-    await check(path, handle, progress, this.start.done)
+    await check(path, handle, progress, this.isComplete)
   }
 
   get isEmpty(): boolean {
@@ -97,14 +137,13 @@ export class ExportFiles implements Sink {
   }
 
   /** Yields the ids of the rows in the first file. */
-  async *ids(isCsv: boolean): AsyncGenerator<string, void, undefined> {
+  async *ids(isCsv: boolean, delimiter = ','): AsyncGenerator<string, void, undefined> {
     const [file] = this.#files
     if (file === undefined || file.bytes === 0) return
-    const stream = createReadStream(file.path, { end: file.bytes - 1, encoding: 'utf8' })
+    const stream = file.handle.createReadStream({ start: 0, end: file.bytes - 1, encoding: 'utf8', autoClose: false })
     if (isCsv) {
-      const rows = stream.pipe(parse({ columns: true }))
-      // The guard against formulas puts a quote before some ids.
-      for await (const { id } of rows) yield String(id).replace(/^'(?=[=+\-@\t\r])/, '')
+      const rows = stream.pipe(parse({ columns: true, bom: true, delimiter }))
+      for await (const { id } of rows) yield unguarded(String(id))
     } else {
       for await (const line of linesOf(stream)) yield String(parseObject(line)?.id)
     }
@@ -119,6 +158,9 @@ export class ExportFiles implements Sink {
   }
 
   async save({ cursor, done }: Checkpoint): Promise<void> {
+    // What was tried again stays noted until the checkpoint counts its rows.
+    const noted = new Map([...this.#noted, ...this.failed])
+    await this.#note(noted)
     const files: Progress[] = []
     for (const { handle, bytes } of this.#files) {
       await handle.sync()
@@ -127,9 +169,22 @@ export class ExportFiles implements Sink {
     }
     const saved: Saved = { options: this.#options, cursor, done, files }
     await replaceFile(this.#checkpoint, `${JSON.stringify(saved)}\n`)
+    if (noted.size > this.failed.size) await this.#note(this.failed)
+  }
+
+  async #note(failed: ReadonlyMap<string, FailedItem>): Promise<void> {
+    const lines = [...failed.values()].map((each) => `${JSON.stringify(each)}\n`)
+    if (lines.length > 0) await replaceFile(this.#failed, lines.join(''))
+    else if (this.#noted.size > 0) await rm(this.#failed, { force: true })
+    this.#noted = new Map(failed)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#close()
+    await this.#lock[Symbol.asyncDispose]()
+  }
+
+  async #close(): Promise<void> {
     for (const { handle } of this.#files) await handle.close()
   }
 }
@@ -160,9 +215,66 @@ export function checkpointOf([path = '']: readonly string[]): string {
   return `${path}.checkpoint`
 }
 
+/** Returns the path of the items that an export could not read. */
+export function failedOf([path = '']: readonly string[]): string {
+  return `${path}.failed`
+}
+
+async function readFailed(path: string): Promise<FailedItem[]> {
+  const lines = (await readOwn(path))?.split('\n').filter((line) => line !== '') ?? []
+  return lines.map((line) => {
+    const { id, reason, isLater, item } = parseObject(line) ?? {}
+    if (typeof id === 'string' && typeof reason === 'string' && isObject(item))
+      return { id, reason, isLater: isLater === true, item: { ...item } }
+    throw refused(path, 'is damaged')
+  })
+}
+
+/** Reads a text that an earlier run has written, if there is one. */
+async function readOwn(path: string): Promise<string | undefined> {
+  // Also a link that leads nowhere is there.
+  if ((await lstat(path).catch(() => undefined)) === undefined) return undefined
+  const handle = await openOwn(path, 'r')
+  return handle.readFile('utf8').finally(() => handle.close())
+}
+
+/**
+ * Keeps other exports from a file until it is disposed. The lock of a process that was killed is taken over.
+ *
+ * @throws CommandError if another export is running
+ */
+async function lockExport(path: string): Promise<AsyncDisposable> {
+  const lock = `${path}.lock`
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await writeFile(lock, String(process.pid), { flag: 'wx', mode: 0o600 })
+      return { [Symbol.asyncDispose]: () => rm(lock, { force: true }) }
+    } catch (thrown) {
+      if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown
+      const owner = await readFile(lock, 'utf8').catch(() => '')
+      if (attempt > 3 || isRunning(owner)) {
+        const hint = `Wait for it. If there is none, remove ${lock}.`
+        throw new CommandError(75, `Another export to ${path} is running (process ${owner}).`, hint)
+      }
+      await rm(lock, { force: true })
+    }
+  }
+}
+
+function isRunning(owner: string): boolean {
+  // It is empty for a moment after it was created.
+  if (!/^\d+$/.test(owner)) return true
+  try {
+    return process.kill(Number(owner), 0)
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
 async function readSaved(path: string): Promise<Saved | undefined> {
-  if (!existsSync(path)) return undefined
-  const saved = parseObject(String(await readBytes(path))) as unknown as Saved | undefined
+  const text = await readOwn(path)
+  if (text === undefined) return undefined
+  const saved = parseObject(text) as unknown as Saved | undefined
   if (typeof saved?.options === 'string' && Array.isArray(saved.files) && saved.files.every(isProgress)) return saved
   throw refused(path, 'is damaged')
 }
@@ -183,7 +295,7 @@ async function create(path: string): Promise<FileHandle> {
     if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown
     const found = await lstat(path)
     const isPrivate = process.platform === 'win32' || (found.mode & 0o077) === 0
-    if (found.isFile() && found.size === 0 && isPrivate) return open(path, 'r+')
+    if (found.isFile() && found.size === 0 && isPrivate) return openOwn(path, 'r+')
     throw new CommandError(2, `${path} exists, and has no checkpoint.`, 'Choose another name, or move the file away.')
   }
 }

@@ -4,45 +4,53 @@ import type { Command } from '@commander-js/extra-typings'
 import yoctoSpinner from 'yocto-spinner'
 import {
   AdaptiveRateLimiter,
+  ApiError,
   type Checkpoint,
   CursorRejectedError,
+  InsufficientScopeError,
   jobOptions,
   NotFoundError,
   type SupportWorkspace,
 } from '../index.ts'
 import { isObject } from '../shared/json.ts'
 import { listPages } from './call.ts'
-import { CommandError, usage } from './errors.ts'
-import { checkpointOf, ExportFiles, type Sink } from './export-files.ts'
-import { knownFields, noteUnseen, pick, toCsv, valueAt } from './format.ts'
-import { type BuiltIn, findOperation } from './operations.ts'
-import { count, fieldsOption, formatOption, namesOf, type OptionsOf, profileOption, rawOption } from './options.ts'
+import { CommandError, describeFailure, usage } from './errors.ts'
+import { checkpointOf, ExportFiles, failedOf, type Sink } from './export-files.ts'
+import { cellsOf, csvStart, knownFields, noteUnseen, pick, toCsv } from './format.ts'
+import { type BuiltIn, findKind } from './operations.ts'
+import { addLayout, count, fieldsOption, formatOption, namesOf, type OptionsOf, profileOption } from './options.ts'
 import { type Session, withSession } from './session.ts'
-import type { Terminal } from './terminal.ts'
+import { oneLine, type Terminal } from './terminal.ts'
 
 type Part = 'messages' | 'notes'
 type Row = Readonly<Record<string, unknown>>
 
 const declareExport = (program: Command) =>
-  program
-    .command('export')
+  addLayout(program.command('export'))
     .description('write every item to a file; run the same command again to go on after an interruption')
     .addOption(profileOption)
     .argument('<kind>', 'conversations, contacts, members, tasks or segments')
     .option('--with <parts>', 'messages, notes or both of each conversation', namesOf)
-    .option('--out <file>', 'the file, which must not exist (default: stdout, where nothing can go on)')
+    .option('--out <file>', 'the file; .csv makes CSV (default: -, which is stdout)')
     .option('--limit <number>', 'number of items of a page', count, 100)
     .option('--no-progress', 'no status line')
     .addOption(formatOption('ndjson', 'csv'))
     .addOption(fieldsOption)
-    .addOption(rawOption)
+    .addHelpText('after', outHelp)
 
 type Flags = OptionsOf<typeof declareExport>
+
+const outHelp = `
+Run the same command again after an interruption: it goes on where it was. An
+item that cannot be read goes to FILE.failed, and the next run tries it again.
+A complete file stays as it is.
+`
 
 /** Adds `export`, which a kill at any moment only delays. */
 export function addExport(program: Command, terminal: Terminal): void {
   declareExport(program).action((kind, flags) => {
-    const job = planExport(kind, flags)
+    const { out, ...others } = flags
+    const job = planExport(kind, out === '-' ? others : flags)
     const client = { ...jobOptions, rateLimiter: new AdaptiveRateLimiter() }
     return withSession(terminal, flags, (session) => runExport(job, session, terminal), client)
   })
@@ -59,10 +67,16 @@ interface Job {
 }
 
 function planExport(kind: string, flags: Flags): Job {
-  const operation = findOperation(`${kind}.list`)
-  const { format = flags.out?.endsWith('.csv') ? 'csv' : 'ndjson', fields, out, with: parts = [] } = flags
-  if (operation.path.includes('{'))
+  if (kind === 'messages' || kind === 'notes')
     throw usage(`${kind} belong to a conversation.`, `Export conversations --with ${kind}.`)
+  const operation = findKind(kind, 'list', ({ path }) => !path.includes('{'))
+  const extension = extname(flags.out ?? '').toLowerCase()
+  if (/^\.(xlsx?|ods)$/.test(extension) && flags.format === undefined)
+    throw usage(
+      `${extension} is the format of a spreadsheet, which is not written.`,
+      'Pass --out with the extension .csv.',
+    )
+  const { format = extension === '.csv' ? 'csv' : 'ndjson', fields, out, with: parts = [] } = flags
   const wrong = parts.find((part) => kind !== 'conversations' || (part !== 'messages' && part !== 'notes'))
   if (wrong !== undefined) throw usage(`${kind} have no ${wrong} to export.`, 'Conversations have messages and notes.')
   if (fields !== undefined && !fields.includes('id')) throw usage('--fields lacks id.', 'The next run needs it.')
@@ -81,26 +95,30 @@ function planExport(kind: string, flags: Flags): Job {
 
 async function runExport(job: Job, session: Session, terminal: Terminal): Promise<void> {
   const { kind, parts, columns, flags } = job
-  const { out, fields, raw } = flags
+  const { out, fields, raw, bom, delimiter, dates, utc } = flags
   const { io } = terminal
   if (out === undefined) {
-    await copy(job, session, toStdout(terminal), [], terminal)
+    const sink = toStdout(terminal)
+    await copy(job, session, sink, [], terminal)
+    throwFailed(sink.failed, undefined)
     return
   }
   const { organization } = await session.identify()
-  const options = JSON.stringify([kind, parts, columns, fields, raw, session.origin.baseUrl, organization.id])
+  const layout = { raw, bom, delimiter, dates, utc }
+  const options = JSON.stringify([kind, parts, columns, fields, layout, session.origin.baseUrl, organization.id])
   const extension = extname(out)
   const stem = out.slice(0, out.length - extension.length)
   const paths = [out, ...(columns === undefined ? [] : parts.map((part) => `${stem}.${part}${extension}`))]
   await using files = await ExportFiles.open(paths, options)
   try {
-    if (files.start.done)
+    if (files.isComplete)
       return terminal.note(
         `${out} is complete. To export again, choose another file, or remove it and ${checkpointOf(paths)}.`,
       )
-    const written = await Array.fromAsync(files.ids(columns !== undefined))
+    const written = await Array.fromAsync(files.ids(columns !== undefined, delimiter === 'tab' ? '\t' : delimiter))
     const total = await copy(job, session, files, written, terminal)
     terminal.note(`${out} has ${total} ${kind}.`, { out, total })
+    throwFailed(files.failed, failedOf(paths))
   } catch (thrown) {
     if (io.signal.aborted) terminal.note(`${checkpointOf(paths)} has how far it came.`)
     throw thrown
@@ -109,7 +127,13 @@ async function runExport(job: Job, session: Session, terminal: Terminal): Promis
 
 function toStdout(terminal: Terminal): Sink {
   const start = { cursor: null, done: false }
-  return { start, isEmpty: true, append: ([text = '']) => terminal.print(text), save: async () => {} }
+  return {
+    start,
+    isEmpty: true,
+    failed: new Map(),
+    append: ([text = '']) => terminal.print(text),
+    save: async () => {},
+  }
 }
 
 /**
@@ -129,7 +153,24 @@ async function copy(
   const known = new Set(written)
   using status = createStatus(kind, flags.progress, terminal)
   let pages = 0
-  if (columns !== undefined && sink.isEmpty) await sink.append(columns.map((names) => toCsv([names], flags.raw)))
+  if (columns !== undefined && sink.isEmpty) await sink.append(columns.map((names) => csvStart(names, flags)))
+  const readRow = createReader(workspace, job, sink, terminal)
+  const write = async (items: readonly Row[]) => {
+    const rows: Row[] = await Readable.from(items).flatMap(readRow, { concurrency: 5 }).toArray()
+    await sink.append(textsOf(rows, job))
+    for (const { id } of rows) {
+      known.add(String(id))
+      sink.failed.delete(String(id))
+    }
+  }
+  // A run that was killed between two steps can have written some of them.
+  const again = [...sink.failed.values()]
+  for (const { id } of again) if (known.has(id)) sink.failed.delete(id)
+  if (again.length > 0) {
+    await write([...sink.failed.values()].map(({ item }) => item))
+    await sink.save(sink.start)
+  }
+  if (sink.start.done) return known.size
   // From the start, the list must begin with what is written.
   const copyFrom = async (resumeFrom: Checkpoint, expected: readonly string[]) => {
     const left = [...expected].reverse()
@@ -142,10 +183,7 @@ async function copy(
       const fresh = new Map(items.map((item) => [String(item.id), item]))
       for (const id of fresh.keys()) if (known.has(id)) fresh.delete(id)
       if (known.size === 0 && items.length > 0) noteUnseen(flags, items, terminal)
-      const addParts = (item: Row) => withParts(item, workspace, job, terminal)
-      const rows: Row[] = await Readable.from(fresh.values()).flatMap(addParts, { concurrency: 5 }).toArray()
-      await sink.append(textsOf(rows, job))
-      for (const { id } of rows) known.add(String(id))
+      await write([...fresh.values()])
       if (left.length === 0) await sink.save(checkpoint)
       pages += 1
       status.update(known.size, pages)
@@ -167,18 +205,56 @@ function changed(out: string | undefined): CommandError {
   return new CommandError(70, 'The list no longer begins with what was exported, and its cursor was refused.', hint)
 }
 
-/** Returns a conversation with its messages and notes, or nothing if it was removed since its page was read. */
-async function withParts(item: Row, workspace: SupportWorkspace, { parts }: Job, terminal: Terminal): Promise<Row[]> {
+/** Number of items in a row that fail before the export ends, because something is wrong with all of them. */
+const mostFailures = 5
+
+/**
+ * Returns a function that reads a conversation with its messages and notes. It returns nothing if the conversation was
+ * removed since its page was read, and if it cannot be read. That one is noted in `failed`, and the others go on.
+ */
+function createReader(workspace: SupportWorkspace, { parts }: Job, { failed }: Sink, terminal: Terminal) {
   const { signal } = terminal.io
-  const id = String(item.id)
-  const lists = parts.map(async (part) => [part, await workspace[part].list(id, { limit: 100 }, { signal }).toArray()])
-  try {
-    return [{ ...item, ...Object.fromEntries(await Promise.all(lists)) }]
-  } catch (thrown) {
-    if (!(thrown instanceof NotFoundError) || (await isThere(id, workspace, signal))) throw thrown
-    terminal.note(`The conversation ${id} was removed during the export.`, { id })
-    return []
+  let inRow = 0
+  return async (item: Row): Promise<Row[]> => {
+    const id = String(item.id)
+    const lists = parts.map(async (part) => [
+      part,
+      await workspace[part].list(id, { limit: 100 }, { signal }).toArray(),
+    ])
+    try {
+      const row = { ...item, ...Object.fromEntries(await Promise.all(lists)) }
+      inRow = 0
+      return [row]
+    } catch (thrown) {
+      if (thrown instanceof NotFoundError && !(await isThere(id, workspace, signal))) {
+        terminal.note(`The conversation ${oneLine(id)} was removed during the export.`, { id })
+        failed.delete(id)
+        return []
+      }
+      inRow += 1
+      if (isOfAll(thrown) || inRow >= mostFailures) throw thrown
+      const { message: reason, exitCode } = describeFailure(thrown, [])
+      failed.set(id, { id, reason, isLater: exitCode === 75, item })
+      terminal.note(`The conversation ${oneLine(id)} could not be read. ${reason}`, { id, reason })
+      return []
+    }
   }
+}
+
+/** Whether an error is about the token, the rate or the network, and not about one item. */
+function isOfAll(thrown: unknown): boolean {
+  if (!(thrown instanceof ApiError) || thrown instanceof InsufficientScopeError) return true
+  return thrown.status === 401 || thrown.status === 429
+}
+
+/** Ends an export that has left items out. */
+function throwFailed(failed: Sink['failed'], file: string | undefined): void {
+  if (failed.size === 0) return
+  const isLater = [...failed.values()].some((each) => each.isLater)
+  const where = file === undefined ? 'Export with --out to keep them for another run.' : `They are in ${file}.`
+  const again = file === undefined ? '' : ' Run the same command again to try them again.'
+  const what = failed.size === 1 ? '1 item' : `${failed.size} items`
+  throw new CommandError(isLater ? 75 : 70, `${what} could not be read.`, `${where}${again}`)
 }
 
 /** Whether one of two requests finds a conversation. The path of its messages is documented, so that a 404 is about it. */
@@ -203,8 +279,8 @@ function textsOf(rows: readonly Row[], { parts, columns, flags }: Job): string[]
       part === undefined
         ? rows
         : rows.flatMap((row) => (row[part] as Row[]).map((item) => ({ ...item, conversation_id: row.id })))
-    const cells = items.map((item) => names.map((name) => valueAt(item, name)))
-    return toCsv(cells, flags.raw)
+    const cells = items.map((item) => cellsOf(item, names, flags))
+    return toCsv(cells, flags)
   })
 }
 
@@ -212,16 +288,14 @@ function textsOf(rows: readonly Row[], { parts, columns, flags }: Job): string[]
  * Creates the line that shows how far the export is. A progress bar is not possible, because the service does not tell
  * the total of a list.
  */
-function createStatus(kind: string, isWanted: boolean, { io, json }: Terminal) {
-  const { stderr, env } = io
-  const isShown = isWanted && !json && stderr.isTTY === true && env.CI === undefined && env.TERM !== 'dumb'
-  if (!isShown) return { update: () => {}, [Symbol.dispose]: () => {} }
+function createStatus(kind: string, isWanted: boolean, { io: { stderr }, canRewrite }: Terminal) {
+  if (!isWanted || !canRewrite) return { update: () => {}, [Symbol.dispose]: () => {} }
   const startedAt = performance.now()
   const spinner = yoctoSpinner({ text: kind, stream: stderr as NodeJS.WriteStream, handleSignals: false }).start()
   return {
     update(items: number, pages: number) {
       const rate = Math.round(items / Math.max(1, (performance.now() - startedAt) / 1_000))
-      spinner.text = `${items} ${kind}, ${pages} pages, ${rate}/s`
+      spinner.text = `${items} ${kind}, ${pages} ${pages === 1 ? 'page' : 'pages'}, ${rate}/s`
     },
     [Symbol.dispose]: () => void spinner.stop(),
   }

@@ -30,8 +30,8 @@ export function addFaultTest(program: Command, terminal: Terminal): void {
       const { runs, failures, writes, seed } = report
       await terminal.show({ runs, failures, writes, seed }, report.toString())
       if (failures.length > 0) {
-        const hint = 'The report says what was lost or doubled, and with `--only` you repeat a run.'
-        throw new CommandError(1, `The program does not survive every fault.`, hint)
+        const hint = 'The report says what was lost or doubled, and with --only you repeat a run.'
+        throw new CommandError(1, 'The program does not survive every fault.', hint)
       }
     })
 }

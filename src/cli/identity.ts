@@ -1,6 +1,7 @@
 import type { Command } from '@commander-js/extra-typings'
 import { usage } from './errors.ts'
-import { findLogin, givenName, Logins, nameOf } from './logins.ts'
+import { showRows } from './format.ts'
+import { findLogin, givenName, type Login, Logins, nameOf } from './logins.ts'
 import { profileOption } from './options.ts'
 import { type Identity, identityOf, type Origin, type Session, type SessionFlags, withSession } from './session.ts'
 import { oneLine, type Terminal } from './terminal.ts'
@@ -33,8 +34,12 @@ export function addIdentity(program: Command, terminal: Terminal): void {
     .description('make a login the current one')
     .argument('<name>', 'name of the login')
     .action(async (name) => {
-      using logins = await Logins.open(terminal)
-      await logins.use(name)
+      using logins = await Logins.openExisting(terminal)
+      const login = logins === undefined ? findLogin([], name) : await logins.use(name)
+      await terminal.show(
+        currentOf(login),
+        `The current login is ${login.name}: ${describeIdentity(login.connection)}.`,
+      )
     })
   program
     .command('logout')
@@ -72,32 +77,44 @@ export function describeIdentity({ organization, actor, user }: Identity): strin
 }
 
 async function listLogins(terminal: Terminal): Promise<void> {
-  using store = await Logins.open(terminal)
-  const logins = await store.list()
-  for (const login of logins) {
+  using store = await Logins.openExisting(terminal)
+  const logins = (await store?.list()) ?? []
+  const rows = logins.map(async (login) => {
     const { name, baseUrl, connection } = login
     const { organization, actor, user, scopes, connectedAt } = connection
-    const stored = await store.storeOf(baseUrl).get(connection.key)
+    const stored = await store?.storeOf(baseUrl).get(connection.key)
     const isRevoked = stored?.revokedAt !== undefined || stored === undefined
     const current = login === logins[0]
     const since = new Date(connectedAt).toISOString().slice(0, 10)
     const who = user === undefined ? actor : `${actor} ${nameOf(user)}`
-    await terminal.show(
-      { name, current, baseUrl, organization, actor, user, scopes, connectedAt, isRevoked },
-      `${current ? '*' : ' '} ${name}  ${nameOf(organization)}  ${who}  ${baseUrl}  ${since}${isRevoked ? '  revoked' : ''}`,
-    )
-  }
+    const state = isRevoked ? ['revoked'] : []
+    return {
+      value: { name, current, baseUrl, organization, actor, user, scopes, connectedAt, isRevoked },
+      cells: [`${current ? '*' : ' '} ${name}`, nameOf(organization), who, baseUrl, since, ...state],
+    }
+  })
+  await showRows(['  name', 'organization', 'actor', 'service', 'since', ''], await Promise.all(rows), terminal)
   if (logins.length === 0) terminal.note('There are no logins.')
 }
 
 async function logout({ profile }: SessionFlags, terminal: Terminal): Promise<void> {
-  using store = await Logins.open(terminal)
-  const logins = await store.list()
+  using store = await Logins.openExisting(terminal)
+  const logins = (await store?.list()) ?? []
   const name = givenName(terminal.io, profile)
   const login = name === undefined ? logins[0] : findLogin(logins, name)
-  if (login === undefined) return terminal.note('There is no login.')
-  await store.remove(login)
+  if (store === undefined || login === undefined) return terminal.note('There is no login.')
+  const [current] = await store.remove(login)
   terminal.note(
     `The token of ${nameOf(login.connection.organization)} was removed from this machine. It still works: an admin revokes it in the dashboard.`,
   )
+  const next =
+    current === undefined
+      ? 'No login is left.'
+      : `The current login is now ${current.name}: ${describeIdentity(current.connection)}.`
+  await terminal.show({ removed: login.name, ...currentOf(current) }, next)
+}
+
+/** Returns the login that commands use now, for programs. */
+function currentOf(login: Login | undefined) {
+  return { current: login?.name ?? null, organization: login?.connection.organization ?? null }
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { access, appendFile, constants, mkdir, writeFile } from 'node:fs/promises'
+import { access, constants, writeFile } from 'node:fs/promises'
 import { dirname, join, parse } from 'node:path'
 import { Readable } from 'node:stream'
 import { Argument, type Command, InvalidArgumentError as InvalidFlagError } from '@commander-js/extra-typings'
@@ -16,13 +16,26 @@ import { UnconfirmedWriteError, type WriteCheck, WriteJournal } from '../journal
 import { type SqliteStorage, sqliteStorage } from '../storage/index.ts'
 import { tellWho } from './call.ts'
 import { type ContactRow, type FailedRow, readContacts } from './contact-file.ts'
-import { CommandError, commandOf } from './errors.ts'
-import { collectPairs, type OptionsOf, profileOption } from './options.ts'
-import { makePrivate, readBytes, requireSqlite } from './private-files.ts'
+import { CommandError, commandOf, describeFailure, usage } from './errors.ts'
+import { showRows } from './format.ts'
+import { checkBody } from './names.ts'
+import { collectPairs, type OptionsOf, profileOption, undocumentedOption } from './options.ts'
+import { createFolder, makePrivate, openOwn, requireSqlite } from './private-files.ts'
 import { type Session, serviceUrl, withSession } from './session.ts'
-import type { Terminal } from './terminal.ts'
+import { oneLine, type Terminal } from './terminal.ts'
+import { readText } from './text-file.ts'
 
 const stateOption = ['--state <folder>', 'the folder of the write journal'] as const
+
+const mapHelp = `
+The file has a header. Its cells are between , or ; or tabs, in UTF-8. Columns
+that are called email and name are read. Say with --map what the others are:
+
+  --map 'E-Mail=email'   the column E-Mail is the field email
+  --map 'Phone='         the column Phone is left out
+  --map '*='             all other columns are left out
+  --map '#3='            the third column, for one without a name
+`
 
 const declareImport = (program: Command) =>
   program
@@ -32,12 +45,20 @@ const declareImport = (program: Command) =>
     .addOption(profileOption)
     .description('create the contacts of a CSV file; run the same command again to go on after an interruption')
     .argument('<file>', 'CSV with the columns email and name')
-    .requiredOption(...stateOption)
-    .option('--map <column=field>', 'what another column is; can be repeated', collectPairs('--map'), {})
+    .option('--state <folder>', 'the folder of the write journal (required without --dry-run)')
+    .option(
+      '--map <column=field>',
+      'what another column is; can be repeated, see below',
+      collectPairs('--map', undefined, 'lastIndexOf'),
+      {},
+    )
     .option('--no-check', 'do not read the contacts that exist')
-    .option('--failed <file>', 'write the rows that failed, with why, to a file that can be imported again')
+    .option('--failed <file>', 'write the rows that failed, with why, to a new file')
+    .option('--skip-broken', 'import the other rows of a file with broken rows')
     .option('--dry-run', 'send nothing, and tell what would be created')
-    .option('--confirm-timeout <seconds>', 'how long to check for a contact whose response was lost', seconds, 30)
+    .addOption(undocumentedOption)
+    .option('--confirm-timeout <seconds>', 'how long to look for a contact whose response was lost', seconds, 30)
+    .addHelpText('after', mapHelp)
 
 type Flags = OptionsOf<typeof declareImport>
 
@@ -52,10 +73,12 @@ export function addImport(program: Command, terminal: Terminal): void {
     .option('--unconfirmed', 'only those that a person has to resolve')
     .action((flags) =>
       withJournal(flags.state, terminal, async (journal) => {
-        for (const entry of await journal.list(flags.unconfirmed ? { state: 'unconfirmed' } : {})) {
+        const entries = await journal.list(flags.unconfirmed ? { state: 'unconfirmed' } : {})
+        const rows = entries.map((entry) => {
           const sent = new Date(entry.sentAt).toISOString()
-          await terminal.show({ ...entry, sent }, `${entry.state}  ${entry.key}  ${entry.operation}  ${sent}`)
-        }
+          return { value: { ...entry, sent }, cells: [entry.state, entry.key, entry.operation, sent] }
+        })
+        await showRows(['state', 'key', 'operation', 'sent'], rows, terminal)
       }),
     )
   journal
@@ -69,7 +92,8 @@ export function addImport(program: Command, terminal: Terminal): void {
     .action((key, outcome, flags) =>
       withJournal(flags.state, terminal, async (journal) => {
         await journal.resolve(key, outcome)
-        const text = outcome === 'applied' ? 'The next import counts it as created.' : 'The next import sends it again.'
+        const text =
+          outcome === 'applied' ? 'The next import counts it as created before.' : 'The next import sends it again.'
         await terminal.show({ key, outcome }, `${key} is ${outcome}. ${text}`)
       }),
     )
@@ -81,19 +105,38 @@ function seconds(text: string): number {
 }
 
 type Counts = Readonly<Record<Outcome, number>>
-type Outcome = 'created' | 'existed' | 'repeated' | 'failed' | 'unconfirmed'
+type Outcome = 'created' | 'createdBefore' | 'existed' | 'repeated' | 'failed' | 'unconfirmed'
+
+/** How the counts are called. All but \`createdBefore\` are of this run. */
+const outcomes: Readonly<Record<Outcome, string>> = {
+  created: 'created',
+  createdBefore: 'created by an earlier run',
+  existed: 'existed',
+  repeated: 'repeated',
+  failed: 'failed',
+  unconfirmed: 'unconfirmed',
+}
+
 type Result = readonly [outcome: Outcome, reason?: string, isLost?: boolean]
 
 /** The number of writes without an answer after which the service is most likely down. */
 const mostUnconfirmed = 5
 
 async function importContacts(path: string, flags: Flags, terminal: Terminal): Promise<void> {
-  const { state, dryRun = false, failed: failedPath } = flags
-  const file = readContacts(await readBytes(path), flags.map)
+  const { dryRun = false, failed: failedPath } = flags
+  const state = flags.state ?? ''
+  if (state === '' && !dryRun)
+    throw usage('An import needs --state.', 'Pass a folder for its write journal, such as --state import-state.')
+  const file = readContacts(await readText(path, terminal), flags.map, flags.skipBroken)
+  const body = Object.fromEntries(file.fields.map((field) => [field, '']))
+  checkBody('contacts.create', body, flags.undocumented, '--map')
   // Before the rows are sent whose failures it is for.
   if (failedPath !== undefined) await access(`${dirname(failedPath)}/`, constants.W_OK)
-  const counts = { created: 0, existed: 0, repeated: 0, failed: 0, unconfirmed: 0 }
-  const failed: FailedRow[] = []
+  const counts = { created: 0, createdBefore: 0, existed: 0, repeated: 0, failed: 0, unconfirmed: 0 }
+  const failed: FailedRow[] = file.broken.map((row) => [row, row.reason])
+  const notCreated: { line: number; email: string; outcome: Outcome }[] = []
+  counts.failed = failed.length
+  for (const { line, reason } of file.broken) terminal.note(`Line ${line}: ${reason}`, { line, outcome: 'failed' })
   const storage = dryRun ? undefined : await openStorage(state, terminal)
   const work = async (session: Session): Promise<void> => {
     const create = await prepare(session, storage, flags, terminal)
@@ -106,6 +149,8 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
         counts[outcome] += 1
         if (isLost) lost += 1
         if (outcome === 'failed') failed.push([row, String(reason)])
+        if (outcome === 'existed' || outcome === 'repeated')
+          notCreated.push({ line: row.line, email: row.email, outcome })
         if (reason !== undefined) terminal.note(`Line ${row.line}: ${reason}`, { line: row.line, outcome })
       } catch (thrown) {
         problem ??= thrown
@@ -117,11 +162,20 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
   const client = { ...jobOptions, rateLimiter: new AdaptiveRateLimiter() }
   const ended: unknown = await withSession(terminal, flags, work, client).catch((thrown) => thrown)
   storage?.close()
+  terminal.status('')
+  for (const { line, email, outcome } of notCreated.sort((one, other) => one.line - other.line)) {
+    const why = outcome === 'existed' ? 'was there before' : 'stands in the file above'
+    terminal.note(`Line ${line}: ${oneLine(email)} ${why}.`, { line, email, outcome })
+  }
   const written = failedPath && failed.length > 0 ? await writeNew(failedPath, file.withReasons(failed)) : failedPath
   const error = ended ?? problemOf(counts, state, written)
-  const words = Object.entries(counts).map(([name, value]) => `${value} ${name}`)
+  const words = Object.entries(counts).map(([name, value]) => `${value} ${outcomes[name as Outcome]}`)
   const text = `${dryRun ? 'It would be ' : ''}${words.join(', ')}`
-  await terminal.show({ ...counts, dryRun }, text).catch((lost) => {
+  const effect =
+    counts.created > 0
+      ? `${counts.created === 1 ? '1 contact was' : `${counts.created} contacts were`} created`
+      : undefined
+  await terminal.show({ ...counts, dryRun }, text, effect).catch((lost) => {
     throw error ?? lost
   })
   if (error !== undefined) throw error
@@ -143,9 +197,19 @@ async function prepare(
       if (typeof user?.email === 'string') existing.add(user.email.trim().toLowerCase())
     }
   }
+  const checks = new Map<string, number>()
+  const countDown = () => {
+    const waits = [...checks.values()].map((until) => Math.ceil((until - Date.now()) / 1_000))
+    const wait = Math.max(0, ...waits)
+    const what = checks.size === 1 ? [...checks.keys()][0] : `${checks.size} contacts`
+    terminal.status(wait === 0 ? '' : `The import checks whether ${what} was created, for up to ${wait} s.`)
+  }
   const onCheck = ({ key, until }: WriteCheck) => {
-    const wait = Math.ceil((until - Date.now()) / 1_000)
-    terminal.say(`The import checks whether ${key} was created, for up to ${Math.max(0, wait)} s.`)
+    const wait = Math.max(0, Math.ceil((until - Date.now()) / 1_000))
+    if (!terminal.canRewrite && !checks.has(key))
+      terminal.say(`The import checks whether ${key} was created, for up to ${wait} s.`)
+    checks.set(key, until)
+    countDown()
   }
   const options = { workspace, confirmTimeout: confirmTimeout * 1_000, onCheck }
   const journal = storage && new WriteJournal({ ...options, storage })
@@ -159,32 +223,41 @@ async function prepare(
     if (existing.has(email) && (await journal?.get(key)) === undefined) return ['existed']
     const { email: address = '', name, ...extraBody } = fields
     const body = { email: address, ...(name !== undefined && { name }) }
-    await journal?.once(key, ({ contacts }) => contacts.create(body, { extraBody, signal }))
-    return ['created']
+    const isDone = (await journal?.get(key))?.state === 'applied'
+    const timer = setInterval(countDown, 1_000)
+    await journal
+      ?.once(key, ({ contacts }) => contacts.create(body, { extraBody, signal }))
+      .finally(() => {
+        clearInterval(timer)
+        checks.delete(key)
+      })
+    return [isDone ? 'createdBefore' : 'created']
   }
 }
 
 /** Returns what an error says about its row. Throws an error that is about all of them. */
 function resultOf(thrown: unknown): Result {
   // Without attempts, an earlier run has sent it.
-  if (thrown instanceof UnconfirmedWriteError) return ['unconfirmed', thrown.message, thrown.attempts.length > 0]
+  if (thrown instanceof UnconfirmedWriteError)
+    return ['unconfirmed', describeFailure(thrown, []).message, thrown.attempts.length > 0]
   // An earlier run has created the contact from another row.
   if (thrown instanceof InvalidArgumentError && thrown.argument === 'write') return ['existed']
   const isOfRow = [UnprocessableError, BadRequestError, InvalidArgumentError].some((type) => thrown instanceof type)
   if (!isOfRow || thrown instanceof ActorSelfRequiredError) throw thrown
-  return ['failed', (thrown as Error).message]
+  return ['failed', describeFailure(thrown, []).message]
 }
 
 /** Returns the error for the counts of a finished import, if any. */
 function problemOf({ unconfirmed, failed }: Counts, state: string, file: string | undefined): CommandError | undefined {
   if (unconfirmed > 0) {
-    const hint = 'Check for them in the service, then resolve each.'
+    const hint = 'Check for them in the service, then resolve each with journal resolve.'
     const next = commandOf('journal', 'list', '--unconfirmed', '--state', state)
-    return new CommandError(65, `${unconfirmed} contacts may have been created.`, hint, next)
+    const what = unconfirmed === 1 ? '1 contact' : `${unconfirmed} contacts`
+    return new CommandError(65, `${what} may have been created.`, hint, next)
   }
   if (failed === 0) return undefined
   const hint = file === undefined ? 'Run it again with --failed to get them.' : `Correct ${file}, and import it.`
-  return new CommandError(70, `${failed} rows failed.`, hint)
+  return new CommandError(70, failed === 1 ? '1 row failed.' : `${failed} rows failed.`, hint)
 }
 
 /**
@@ -208,10 +281,13 @@ async function openStorage(folder: string, terminal: Terminal): Promise<SqliteSt
   requireSqlite('Imports and journals')
   const file = join(folder, 'journal.db')
   // A folder that is there keeps its modes: it might have more than the journal.
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await createFolder(folder)
   await makePrivate(file, 'file', terminal)
   // A folder that cannot be written to is found before a row is sent.
-  await appendFile(file, '', { mode: 0o600 })
+  const handle = await writeFile(file, '', { flag: 'wx', mode: 0o600 })
+    .catch((thrown: NodeJS.ErrnoException) => (thrown.code === 'EEXIST' ? undefined : Promise.reject(thrown)))
+    .then(() => openOwn(file, 'r+'))
+  await handle.close()
   return sqliteStorage(file)
 }
 

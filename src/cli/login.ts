@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Command, Option } from '@commander-js/extra-typings'
 import { jobOptions } from '../index.ts'
 import { type AccessToken, type Connection, ConnectionStore, OAuthApp, scopesFor } from '../oauth/index.ts'
+import { isLoopback } from '../shared/credentials.ts'
 import { type Answer, listenAt } from './callback.ts'
 import { CommandError, describeFailure, usage } from './errors.ts'
 import { showIdentity } from './identity.ts'
@@ -12,10 +13,17 @@ import { serviceUrl } from './session.ts'
 import type { Terminal } from './terminal.ts'
 
 const notes = `
-The client secret comes from SUPPORT_WORKSPACE_CLIENT_SECRET or a prompt, and is not stored. The address of the login is printed
-first. Open it as an admin, on any machine. If the browser cannot come back to this machine, paste the address that it landed on.
+One of --for and --scope is required. In a terminal, the command asks for what
+else is missing. The client secret is in SUPPORT_WORKSPACE_CLIENT_SECRET or
+asked for, and not stored. For a sandbox on this machine, its own values are
+the default.
 
-Creating messages, notes, conversations and contacts, and inviting members, needs --actor self. Such a token acts as you.
+The address of the login is printed first. Open it as an admin, on any machine.
+If the browser cannot come back to this machine, paste the address that it
+landed on.
+
+Creating messages, notes, conversations and contacts, and inviting members,
+needs --actor self. Such a token acts as you.
 
 Operations for --for:
 ${operationList()}
@@ -51,63 +59,100 @@ async function login(flags: Flags, terminal: Terminal): Promise<void> {
   const { io } = terminal
   const baseUrl = serviceUrl(io, flags.baseUrl)
   const name = givenName(io, flags.profile)
-  const scope = flags.withToken ? [] : requestedScopes(flags)
+  // What is wrong with the options, before a folder is created.
+  if (!flags.withToken) requestedScopes(flags)
   // Before the consent, which would be lost if the token could not be stored.
   using logins = await Logins.open(terminal)
   const before = (await logins.list()).find((each) => each.name === name)?.connection.organization
   if (before !== undefined && !flags.replace) {
     terminal.say(`The login "${name}" belongs to ${nameOf(before)}. Choose that organization.`)
   }
-  const app = flags.withToken ? undefined : findApp(flags, baseUrl, await logins.appOf(baseUrl))
+  const needs = flags.withToken ? undefined : await findNeeds(flags, baseUrl, await logins.appOf(baseUrl), terminal)
   const keep = async (token: AccessToken | string): Promise<Login> => {
     // Asks the service whose token it is, before anything is written.
     const identity = await new ConnectionStore({ baseUrl, client: { maxRetries: jobOptions.maxRetries } }).save(token)
     checkOrganization(identity, flags.expectOrganization)
-    return logins.save(token, identity, { baseUrl, name, replace: flags.replace, app })
+    return logins.save(token, identity, { baseUrl, name, replace: flags.replace, app: needs?.app })
   }
   const { connection, name: chosen } =
-    app === undefined
+    needs === undefined
       ? await keep(await readToken(terminal))
-      : await receive(await createApp(app, baseUrl, terminal), scope, flags, keep, terminal)
+      : await receive(
+          new OAuthApp({ ...needs.app, baseUrl, clientSecret: needs.clientSecret }),
+          needs.scope,
+          flags,
+          keep,
+          terminal,
+        )
   if (io.env.SUPPORT_WORKSPACE_TOKEN) {
-    terminal.note('SUPPORT_WORKSPACE_TOKEN is set. Commands use that token, and not this login.')
+    terminal.note('SUPPORT_WORKSPACE_TOKEN is set. Commands without --profile use that token, and not this login.')
   }
-  const missing = scope.filter((each) => connection.scopes?.includes(each) === false)
+  const missing = needs?.scope.filter((each) => connection.scopes?.includes(each) === false) ?? []
   if (missing.length > 0) terminal.note(`Not granted: ${missing.join(', ')}.`, { missing })
   await showIdentity(terminal, connection, { source: 'login', profile: chosen, storedIn: logins.file, baseUrl })
 }
 
+/** What a login needs. */
+interface LoginNeeds {
+  readonly scope: readonly string[]
+  readonly app: KnownApp
+  readonly clientSecret: string
+}
+
+/** What a sandbox on this machine has, unless it was started with others. */
+const sandboxApp = {
+  clientId: 'app_sandbox',
+  redirectUri: 'http://127.0.0.1:3000/callback',
+  clientSecret: 'secret_sandbox',
+}
+
+/**
+ * Returns what a login needs: from the options, the environment, the last login to the service and a person, in this
+ * order. The error names everything that is missing.
+ */
+async function findNeeds(
+  flags: Flags,
+  baseUrl: string,
+  known: KnownApp | undefined,
+  terminal: Terminal,
+): Promise<LoginNeeds> {
+  const scope = requestedScopes(flags)
+  const usual = isLoopback(new URL(baseUrl)) ? sandboxApp : undefined
+  const values = {
+    clientId: flags.clientId ?? known?.clientId ?? usual?.clientId,
+    redirectUri: flags.redirectUri ?? known?.redirectUri ?? usual?.redirectUri,
+    clientSecret: terminal.io.env.SUPPORT_WORKSPACE_CLIENT_SECRET || undefined,
+  }
+  if (!terminal.canAsk) values.clientSecret ??= usual?.clientSecret
+  const missing = [
+    ...(scope.length === 0
+      ? ['--for OPERATIONS or --scope SCOPES, because a token can do no more than it asked for']
+      : []),
+    ...(values.clientId === undefined ? ['--client-id ID, of your app'] : []),
+    ...(values.redirectUri === undefined ? ['--redirect-uri URI, as it is registered for your app'] : []),
+    ...(values.clientSecret === undefined
+      ? ['the client secret, in SUPPORT_WORKSPACE_CLIENT_SECRET or in a terminal']
+      : []),
+  ]
+  if (missing.length > 0 && (!terminal.canAsk || scope.length === 0)) {
+    const list = missing.map((each) => `\n  ${each}`).join('')
+    const hint = `\nThe next login to ${baseUrl} remembers client id and redirect URI.`
+    const all = scope.length === 0 ? `\nOperations:\n${operationList()}` : ''
+    throw usage(`The login to ${baseUrl} lacks:${list}`, `${hint}${all}`)
+  }
+  values.clientId ??= await terminal.ask('Client id of your app: ')
+  values.redirectUri ??= await terminal.ask('Redirect URI of your app: ')
+  values.clientSecret ??= await terminal.askSecret('Client secret: ')
+  const { clientId, redirectUri, clientSecret } = values
+  return { scope, app: { clientId, redirectUri }, clientSecret }
+}
+
 function requestedScopes({ for: operations, scope, actor }: Flags): string[] {
   const wanted = listOf(operations ?? '').map(findOperation)
-  const scopes = [...new Set([...scopesFor(...wanted.map(({ id }) => id)), ...listOf(scope ?? '')])]
-  if (scopes.length === 0) {
-    const hint = `Pass --for with operations, or --scope. A token can do no more than it asked for. Operations:\n${operationList()}`
-    throw usage('It is not said what the token is for.', hint)
-  }
   const authoring = wanted.find((operation) => operation.actor === 'self')
   if (authoring !== undefined && actor === 'app')
     throw usage(`${authoring.id} needs a token that acts as you.`, 'Pass --actor self.')
-  return scopes
-}
-
-/** Returns client id and redirect URI, which default to the ones of the last login to the service. */
-function findApp(flags: Flags, baseUrl: string, known: KnownApp | undefined): KnownApp {
-  const { clientId = known?.clientId, redirectUri = known?.redirectUri } = flags
-  if (clientId !== undefined && redirectUri !== undefined) return { clientId, redirectUri }
-  const missing = clientId === undefined ? '--client-id' : '--redirect-uri'
-  throw usage(
-    `The first login to ${baseUrl} needs ${missing}.`,
-    'Pass it as it is registered for your app. The next login remembers it. In the sandbox, they are app_sandbox and http://127.0.0.1:3000/callback.',
-  )
-}
-
-async function createApp(app: KnownApp, baseUrl: string, terminal: Terminal): Promise<OAuthApp> {
-  const given = terminal.io.env.SUPPORT_WORKSPACE_CLIENT_SECRET
-  if (!given && !terminal.canAsk) {
-    const hint = 'Set SUPPORT_WORKSPACE_CLIENT_SECRET, or run this in a terminal, which asks for it.'
-    throw usage('There is no client secret.', hint)
-  }
-  return new OAuthApp({ ...app, baseUrl, clientSecret: given || (await terminal.askSecret('Client secret: ')) })
+  return [...new Set([...scopesFor(...wanted.map(({ id }) => id)), ...listOf(scope ?? '')])]
 }
 
 /** Reads the token of `--with-token`. A terminal would show it as it is typed. */
@@ -118,7 +163,7 @@ async function readToken(terminal: Terminal): Promise<string> {
       'For example: pass show token | … login --with-token',
     )
   }
-  return (await terminal.readAll()).trim()
+  return String(await terminal.readAll()).trim()
 }
 
 function checkOrganization({ organization }: Connection, expected: string | undefined): void {
@@ -166,12 +211,19 @@ async function receive(
   const timer = setTimeout(() => outcome.reject(late), loginTimeout)
   signal.addEventListener('abort', () => outcome.reject(signal.reason), { once: true })
   const { close, problem } = await listenAt(app.redirectUri, answer)
+  const atEnd = () => {
+    // Nothing can bring the answer any more.
+    if (problem !== undefined && login === undefined)
+      outcome.reject(
+        usage(`${problem} And stdin is closed.`, 'Free the port, or run this where the address can be pasted.'),
+      )
+  }
   const stopReading = terminal.onLine(async (line) => {
     if (line.trim() === '') return
     const { sent } = await answer(line.trim())
     if (sent !== undefined) sent()
     else terminal.note('That is not the address that the browser landed on. Paste all of it, from http to its end.')
-  })
+  }, atEnd)
   try {
     const wait = problem === undefined ? 'If the browser cannot come back here, ' : `${problem} After the consent, `
     const paste = `${wait}paste the address that the browser landed on.`

@@ -1,12 +1,11 @@
 import { lstatSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { ChangeableOptions } from '../index.ts'
 import { type AccessToken, type Connection, ConnectionStore } from '../oauth/index.ts'
 import { type SqliteStorage, sqliteStorage } from '../storage/index.ts'
 import { CommandError, commandOf, usage } from './errors.ts'
-import { dataFolder, makePrivate, requireSqlite } from './private-files.ts'
+import { createFolder, dataFolder, inDataFolder, makePrivate, requireSqlite } from './private-files.ts'
 import { type Io, oneLine, type Terminal } from './terminal.ts'
 
 /** A login under its name. */
@@ -54,8 +53,12 @@ export class Logins {
   static async open(terminal: Terminal): Promise<Logins> {
     requireSqlite('Stored logins')
     const file = fileOf(terminal.io)
+    return inDataFolder(file, () => Logins.#open(file, terminal))
+  }
+
+  static async #open(file: string, terminal: Terminal): Promise<Logins> {
     const folder = dirname(file)
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await createFolder(folder)
     await makePrivate(folder, 'folder', terminal)
     let wasOpen = false
     for (const path of [file, `${file}-wal`, `${file}-shm`])
@@ -72,7 +75,9 @@ export class Logins {
   /** Opens the file, if there is one. */
   static async openExisting(terminal: Terminal): Promise<Logins | undefined> {
     // A link that leads nowhere is refused, too.
-    return lstatSync(fileOf(terminal.io), { throwIfNoEntry: false }) && Logins.open(terminal)
+    const file = fileOf(terminal.io)
+    const found = await inDataFolder(file, async () => lstatSync(file, { throwIfNoEntry: false }))
+    return found && Logins.open(terminal)
   }
 
   [Symbol.dispose](): void {
@@ -119,12 +124,13 @@ export class Logins {
   }
 
   /** Makes a login the current one. */
-  async use(name: string): Promise<void> {
-    await this.#change((logins) => [findLogin(logins, name), ...without(name, logins)])
+  async use(name: string): Promise<Login> {
+    const logins = await this.#change((before) => [findLogin(before, name), ...without(name, before)])
+    return findLogin(logins, name)
   }
 
-  /** Removes a login and its token, unless a newer one has taken its place. */
-  async remove(seen: Login): Promise<void> {
+  /** Removes a login and its token, unless a newer one has taken its place. Returns the other logins. */
+  async remove(seen: Login): Promise<readonly Login[]> {
     const left = await this.#change((logins) => {
       if (!isDeepStrictEqual(findLogin(logins, seen.name), seen)) {
         throw new CommandError(75, `There is a newer login "${seen.name}".`, 'Log out again to remove that one.')
@@ -132,6 +138,7 @@ export class Logins {
       return without(seen.name, logins)
     })
     await this.#forget(seen, left)
+    return left
   }
 
   /** Returns the token of a login. */

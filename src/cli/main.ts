@@ -2,12 +2,12 @@
 // uses the package as any program does, by the entry points. `cli.ts` is the program, and `runCommand` the same for
 // tests.
 
-import { Command, CommanderError } from '@commander-js/extra-typings'
+import { Command, CommanderError, Help, type Option } from '@commander-js/extra-typings'
 import { version } from '../shared/version.ts'
 import { addCalls } from './call.ts'
-import { addCommands, leavesOf } from './commands.ts'
+import { addCommands } from './commands.ts'
 import { addDoctor } from './doctor.ts'
-import { describeFailure, exitCodes, programName } from './errors.ts'
+import { describeFailure, exitCodes, programName, quoted } from './errors.ts'
 import { addExport } from './export.ts'
 import { addFaultTest } from './fault-test.ts'
 import { addIdentity } from './identity.ts'
@@ -15,7 +15,7 @@ import { addImport } from './import.ts'
 import { addLogin } from './login.ts'
 import { addProbe } from './probe.ts'
 import { addSandbox } from './sandbox.ts'
-import { type Io, Terminal } from './terminal.ts'
+import { type Io, ReaderGoneError, Terminal } from './terminal.ts'
 
 /** Runs a command and returns its exit code. Nothing is thrown. */
 export async function runCommand(io: Io): Promise<number> {
@@ -30,16 +30,19 @@ export async function runCommand(io: Io): Promise<number> {
     if (help !== '') await terminal.print(help)
     return 0
   } catch (thrown) {
+    if (thrown instanceof ReaderGoneError) return 0
     const failure = describeFailure(thrown, io.args)
     if (terminal.json) terminal.report(failure)
     else {
       const { message, hint, next } = failure
-      terminal.say([message, hint].filter((text) => text !== undefined).join(' '))
+      terminal.say([message, hint].filter((text) => text !== undefined).join(String(hint).startsWith('\n') ? '' : ' '))
       if (next !== null && failure.exitCode !== 75) terminal.say(`\n  ${next.map(quoted).join(' ')}`)
     }
     return failure.exitCode
   }
 }
+
+const descriptionOf = (option: Option) => new Help().optionDescription(option)
 
 /** Commander also ends with an error after it has written help or a version. */
 function unlessDone(thrown: unknown): void {
@@ -65,12 +68,21 @@ function createProgram(terminal: Terminal, writeOut: (help: string) => void): Co
       'Logs in to a support workspace, reads, exports and imports its data, and imitates it for development.',
     )
     .version(version, '-v, --version', 'print the version')
+    .option('--json', 'print JSON lines, and errors as JSON')
+    .on('option:json', () => {
+      terminal.json = true
+    })
     .helpOption('-h, --help', 'print help')
     .addHelpText('after', examples)
-    // The commands inherit both.
+    // The commands inherit all of these.
+    .configureHelp({
+      showGlobalOptions: true,
+      optionDescription: (option) => `${option.mandatory ? '(required) ' : ''}${descriptionOf(option)}`,
+    })
     .exitOverride()
     .configureOutput({
       writeOut,
+      getOutHelpWidth: () => 80,
       // The error is thrown as well, and reported once.
       writeErr: () => {},
       outputError: () => {},
@@ -85,13 +97,5 @@ function createProgram(terminal: Terminal, writeOut: (help: string) => void): Co
   addSandbox(program, terminal)
   addFaultTest(program, terminal)
   addCommands(program, terminal)
-  // The sandbox prints a page for people.
-  for (const command of leavesOf(program).filter((each) => each.name() !== 'sandbox'))
-    command.option('--json', 'print JSON lines, and errors as JSON')
   return program
-}
-
-/** Returns an argument as a shell takes it. */
-function quoted(argument: string): string {
-  return /^[\w./:,=@%+-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", `'\\''`)}'`
 }

@@ -1,6 +1,7 @@
-import { chmod, lstat, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { constants, type Stats } from 'node:fs'
+import { chmod, type FileHandle, lstat, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { CommandError, usage } from './errors.ts'
 import type { Io, Terminal } from './terminal.ts'
 
@@ -9,10 +10,93 @@ const packageName = 'support-workspace-sdk'
 /** Returns the folder of the user's data, as each platform has it. */
 export function dataFolder({ env, platform }: Pick<Io, 'env' | 'platform'>): string {
   const folderOf = (given: string | undefined, ...otherwise: string[]) =>
-    join(given !== undefined && isAbsolute(given) ? given : join(homedir(), ...otherwise), packageName)
+    join(given !== undefined && isAbsolute(given) ? given : join(homeOf(), ...otherwise), packageName)
   if (platform === 'win32') return folderOf(env.LOCALAPPDATA, 'AppData', 'Local')
   if (platform === 'darwin') return folderOf(undefined, 'Library', 'Application Support')
   return folderOf(env.XDG_DATA_HOME, '.local', 'share')
+}
+
+const elsewhere = 'Set XDG_DATA_HOME to a folder that you can write to, or SUPPORT_WORKSPACE_TOKEN.'
+
+/** Returns the home folder. Node throws for a user without one, as containers have them. */
+function homeOf(): string {
+  try {
+    return homedir()
+  } catch {
+    throw new CommandError(70, 'This user has no home folder.', elsewhere)
+  }
+}
+
+/** Runs a function that writes below the folder of the user's data. Its errors name the path and the way out. */
+export async function inDataFolder<Result>(path: string, use: () => Promise<Result>): Promise<Result> {
+  try {
+    return await use()
+  } catch (thrown) {
+    if (thrown instanceof CommandError) throw thrown
+    const code = codeOf(thrown)
+    if (code === undefined) throw thrown
+    throw new CommandError(70, `${path} cannot be used: ${code}.`, elsewhere)
+  }
+}
+
+/** Returns what a system or a database says about a file, in words without its text. */
+function codeOf(thrown: unknown): string | undefined {
+  for (let error: unknown = thrown; error instanceof Error; error = error.cause) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    if (/^E[A-Z]+$/.test(code)) return code
+    if (/readonly/.test(message)) return 'it is read-only'
+    if (/disk is full|disk I\/O/.test(message)) return 'the disk is full'
+    if (/unable to open/.test(message)) return 'it cannot be opened'
+    if (/not a database|malformed/.test(message)) return 'it is damaged'
+  }
+  return undefined
+}
+
+/**
+ * Creates a folder and those above it. Node's own way never ends below `/proc`, where a folder that was not created is
+ * reported as missing.
+ */
+export async function createFolder(path: string): Promise<void> {
+  const make = () =>
+    mkdir(path, { mode: 0o700 }).catch((thrown: NodeJS.ErrnoException) => {
+      if (thrown.code !== 'EEXIST') throw thrown
+    })
+  await make().catch(async (thrown: NodeJS.ErrnoException) => {
+    if (thrown.code !== 'ENOENT' || dirname(path) === path) throw thrown
+    await createFolder(dirname(path))
+    await make()
+  })
+}
+
+/**
+ * Opens a file without following links, and checks on the handle that it is a regular file of this user, which has no
+ * other name. Otherwise a file that somebody has prepared could lead to another one.
+ *
+ * @param flags those of `open`, such as `r` or `r+`
+ */
+export async function openOwn(path: string, flags: 'r' | 'r+'): Promise<FileHandle> {
+  const access = flags === 'r' ? constants.O_RDONLY : constants.O_RDWR
+  // Windows has neither this flag nor such links of other users.
+  const handle = await open(path, access | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0))
+  try {
+    checkOwn(path, await handle.stat())
+    return handle
+  } catch (thrown) {
+    await handle.close()
+    throw thrown
+  }
+}
+
+/** Throws unless a file is a regular file of this user with one name. */
+function checkOwn(path: string, found: Stats, platform: string = process.platform): void {
+  const problem = !found.isFile()
+    ? 'is not a regular file'
+    : platform !== 'win32' && found.uid !== process.getuid?.()
+      ? 'belongs to another user'
+      : found.nlink > 1
+        ? 'has another name, to which it would be written as well'
+        : undefined
+  if (problem !== undefined) throw usage(`${path} ${problem}.`, 'Choose another file, or move this one away.')
 }
 
 /**
@@ -39,6 +123,7 @@ export async function makePrivate(path: string, kind: 'folder' | 'file', termina
       'Remove it, or set XDG_DATA_HOME to a folder of yours.',
     )
   }
+  if (kind === 'file') checkOwn(path, found)
   if ((found.mode & 0o077) === 0) return false
   const mode = kind === 'folder' ? '0700' : '0600'
   await chmod(path, mode)

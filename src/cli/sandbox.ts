@@ -78,7 +78,10 @@ async function serve(flags: Flags, terminal: Terminal): Promise<void> {
     allowedHosts: allowedHost,
     tokens: { self, app },
     app: { clientId, clientSecret },
-    ...(log && { onRequest: (request: RecordedRequest) => void terminal.print(logLine(request)).catch(() => {}) }),
+    ...(log && {
+      onRequest: (request: RecordedRequest) =>
+        void terminal.print(logLine(request)).catch(() => terminal.io.interrupt()),
+    }),
   } as SandboxOptions
   try {
     await using sandbox = await startSandbox(options)

@@ -59,12 +59,15 @@ export async function withSession<Result>(
   terminal: Terminal,
   { profile }: SessionFlags,
   use: (session: Session) => Promise<Result>,
-  client: ChangeableOptions = {},
+  given: ChangeableOptions = {},
 ): Promise<Result> {
   const { io } = terminal
   const token = io.env.SUPPORT_WORKSPACE_TOKEN
-  if (token !== undefined && token !== '') {
-    if (profile !== undefined) terminal.note('SUPPORT_WORKSPACE_TOKEN is set, and wins over --profile.')
+  const hooks = { onWait: ({ wait }: { readonly wait: number }) => noteWait(wait, terminal) }
+  const client = { ...given, hooks }
+  if (token && profile !== undefined)
+    terminal.note(`SUPPORT_WORKSPACE_TOKEN is set, but --profile ${profile} wins.`, { profile })
+  if (token && profile === undefined) {
     const baseUrl = serviceUrl(io)
     const workspace = new SupportWorkspace({ ...client, baseUrl, accessToken: token })
     return use({
@@ -92,6 +95,16 @@ export async function withSession<Result>(
     suggestLogin(thrown, origin, connection)
     throw thrown
   }
+}
+
+/** Waits that are shorter than this are not worth a line, in milliseconds. */
+const longWait = 2_000
+
+/** Tells of a wait for the rate limit. */
+function noteWait(wait: number, terminal: Terminal): void {
+  if (wait < longWait) return
+  const seconds = Math.ceil(wait / 1_000)
+  terminal.note(`Waiting ${seconds} s for the rate limit of the service.`, { wait: seconds })
 }
 
 /** Returns the identity of a token that `/me` describes. */

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import { addAbortSignal, type Readable, Writable } from 'node:stream'
-import { text } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 import { CommandError, lostOutput, usage } from './errors.ts'
 
 /** The parts of its process that a command uses. Tests pass their own. */
@@ -21,13 +21,19 @@ export interface Io {
   readonly loginTimeout?: number
 }
 
+/** Control characters, and those that change the direction of text or hide a part of it. */
+const acting =
+  /(?!\n)[\p{Cc}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu
+/** Joiners between letters or emoji belong to the word. Elsewhere they hide. */
+const looseJoiner = /(?<![\p{L}\p{M}\p{Emoji}])[\u200c\u200d]|[\u200c\u200d](?![\p{L}\p{M}\p{Emoji}])/gu
+
 /**
- * Escapes control characters and those that change the direction of text, as JSON does. Names and messages come from
- * the service, and could otherwise change what a terminal shows.
+ * Escapes what could change what a terminal shows, as JSON escapes it. Names and messages come from the service.
  */
 export function printable(text: string): string {
   const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
-  return text.replace(/(?!\n)[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => character.replace(/[\s\S]/g, escaped))
+  const escapeAll = (character: string) => character.replace(/[\s\S]/g, escaped)
+  return text.replace(acting, escapeAll).replace(looseJoiner, escapeAll)
 }
 
 /** Returns a text of the service as one line, so that it cannot imitate other lines. */
@@ -35,16 +41,17 @@ export function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ')
 }
 
+/** The reader of stdout has ended, such as `head`, and needs no more. */
+export class ReaderGoneError extends Error {}
+
 /** Where a command reads and writes: data to stdout, and everything else to stderr. */
 export class Terminal {
   readonly io: Io
   /** Whether programs read the output: then stderr has JSON lines only. */
-  readonly json: boolean
+  json = false
 
   constructor(io: Io) {
     this.io = io
-    const end = io.args.indexOf('--')
-    this.json = io.args.slice(0, end === -1 ? undefined : end).includes('--json')
   }
 
   /** Whether a person can be asked something. */
@@ -57,6 +64,7 @@ export class Terminal {
    * Writes data to stdout: exactly to a pipe, and printable to a terminal.
    *
    * @param effect what the service has done, which an error then says
+   * @throws ReaderGoneError if nobody reads the output, and nothing was done that its reader has to know
    */
   async print(text: string, effect?: string): Promise<void> {
     const { stdout, signal } = this.io
@@ -64,9 +72,9 @@ export class Terminal {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const stop = () => reject(signal.reason)
     const goesOn = stdout.write(stdout.isTTY ? printable(text) : text, (error) => {
-      if (!error) resolve()
-      // After an EPIPE, the program ends.
-      else if ((error as NodeJS.ErrnoException).code !== 'EPIPE') reject(lostOutput(error, effect))
+      if (!error) return resolve()
+      const isGone = /^(EPIPE|ERR_STREAM_DESTROYED)$/.test((error as NodeJS.ErrnoException).code ?? '')
+      reject(isGone && effect === undefined ? new ReaderGoneError() : lostOutput(error, effect))
     })
     // Otherwise a reader that has stopped would keep the command from ending.
     if (!goesOn) signal.addEventListener('abort', stop)
@@ -74,8 +82,8 @@ export class Terminal {
   }
 
   /** Prints a value as a line of JSON, or a text for people. */
-  async show(value: unknown, text: string): Promise<void> {
-    await this.print(`${this.json ? JSON.stringify(value) : text}\n`)
+  async show(value: unknown, text: string, effect?: string): Promise<void> {
+    await this.print(`${this.json ? JSON.stringify(value) : text}\n`, effect)
   }
 
   /** Tells a person something on stderr. */
@@ -94,18 +102,29 @@ export class Terminal {
     this.io.stderr.write(`${printable(JSON.stringify(value))}\n`)
   }
 
-  /** Reads the lines of stdin, whose end means nothing. Returns a function that ends the reading. */
-  onLine(handle: (line: string) => void): () => void {
+  /** Whether a person reads stderr, so that a line can be replaced by the next one. */
+  get canRewrite(): boolean {
+    const { stderr, env } = this.io
+    return stderr.isTTY === true && !this.json && env.CI === undefined && env.TERM !== 'dumb'
+  }
+
+  /** Replaces the last line of stderr if it can be replaced. An empty text removes it. */
+  status(text: string): void {
+    if (this.canRewrite) this.io.stderr.write(`\r\x1b[K${printable(oneLine(text))}`)
+  }
+
+  /** Reads the lines of stdin. Returns a function that ends the reading. */
+  onLine(handle: (line: string) => void, atEnd: () => void): () => void {
     const reader = createInterface({ input: this.io.stdin, terminal: false })
-    reader.on('line', handle)
+    reader.on('line', handle).once('close', atEnd)
     return () => reader.close()
   }
 
   /** Reads all of stdin. */
-  async readAll(): Promise<string> {
+  async readAll(): Promise<Buffer> {
     const { stdin, signal } = this.io
     // A stream that is interrupted rejects with another error.
-    return text(addAbortSignal(signal, stdin)).finally(() => signal.throwIfAborted())
+    return buffer(addAbortSignal(signal, stdin)).finally(() => signal.throwIfAborted())
   }
 
   /** Asks for a yes. Without a terminal it must have been given as an option. */
@@ -114,6 +133,11 @@ export class Terminal {
     if (!this.canAsk) throw usage(`${question} There is no terminal to answer.`, 'Pass --yes.')
     if (/^y(es)?$/i.test(await this.#ask(`${question} [y/N] `))) return
     throw new CommandError(2, 'The answer was no.', 'Nothing was sent.')
+  }
+
+  /** Asks for a text. */
+  ask(question: string): Promise<string> {
+    return this.#ask(question)
   }
 
   /** Asks for a secret, which is not shown as it is typed. */

@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 test.each([
   ['call contacts.create -f email=ada@example.com', 65, 'Interrupted. The write may have been applied. Check before'],
-  ['list contacts', 130, 'Interrupted. What was written stays.'],
+  ['list contacts', 130, 'Interrupted. Run it again.'],
 ])('%s that is interrupted ends with %i', async (args, code, message) => {
   sandbox.faults.add({ path: /contacts$/, latency: 60_000 })
   const running = start([...args.split(' ')], { env })
@@ -63,10 +63,10 @@ describe('list', () => {
   })
 
   test('takes the ids of the path, query parameters and fields', async () => {
-    const { lines } = await command(`list messages ${conversationId()} --fields id,user.email -q source=email`)
+    const { lines } = await command(`list messages ${conversationId()} --fields id,user.email -q channel=email`)
     const messages = sandbox.state.messages(conversationId())
     expect(lines).toEqual(messages.map(({ id, user }) => ({ id, 'user.email': user.email })))
-    expect(sandbox.requests.at(-1)?.query).toMatchObject({ source: 'email', limit: '100' })
+    expect(sandbox.requests.at(-1)?.query).toMatchObject({ channel: 'email', limit: '100' })
   })
 
   test('prints a table to a terminal, which no name can disturb', async () => {
@@ -89,8 +89,8 @@ describe('list', () => {
 
   test.each([
     ['json', '[\n{"id":"=1","n":-5},\n{"id":"\\u0000-x","n":1}\n]\n'],
-    ['csv', "id,n\n'=1,-5\n'-x,1\n"],
-    ['csv --raw', 'id,n\n=1,-5\n\0-x,1\n'],
+    ['csv', `id,n\n'=1,-5\n"'\0-x",1\n`],
+    ['csv --raw', 'id,n\n=1,-5\n"\0-x",1\n'],
     ['csv --fields n,@id', "n,'@id\n-5,\n1,\n"],
     ['ndjson --fields n', '{"n":-5}\n{"n":1}\n'],
   ])('prints %s', async (format, expected) => {
@@ -135,6 +135,7 @@ describe('get and call', () => {
       'body_html=<p>a=b</p>',
       '-F',
       'reply_to=null',
+      '--undocumented',
       '--json',
     ]
     const { code, lines, failure } = await run(args, { env })
@@ -223,11 +224,11 @@ describe('api', () => {
 })
 
 test.each([
-  ['list contact', 'There is no operation "contact.list". Did you mean contacts.list?'],
+  ['list contact', '"contact" is no kind of item that this command has. Did you mean contacts?'],
   ['list messages', 'messages.list takes CONVERSATION_ID, and got 0 ids.'],
   ['list contacts --max 0', 'Pass an integer of at least 1.'],
   ['list contacts --format xml', 'Allowed choices are table, ndjson, json, csv.'],
-  ['get messages x', 'There is no operation "messages.get".'],
+  ['get messages x', 'Use one of: conversations, contacts, members, organization, tasks, segments.'],
   ['call contact.create', 'Did you mean contacts.create?'],
   ['list contacts -q a=1 -q a=2', '-q has a twice.'],
   ['list contacts -q limit=5', '-q has limit. Pass it as --limit.'],

@@ -40,10 +40,10 @@ describe('every command', () => {
   )
 
   test.each([
-    [['sandbx'], 'Unknown command `sandbx`. Did you mean sandbox?'],
-    [['commands', '--jsn'], 'Unknown option `--jsn`. Did you mean --json?'],
-    [['swot_secret_token_1'], 'Unknown command `[redacted]`.'],
-    [['\x1b[31mred\u202e'], 'Unknown command `'],
+    [['sandbx'], 'Unknown command "sandbx". Did you mean sandbox?'],
+    [['commands', '--jsn'], 'Unknown option "--jsn". Did you mean --json?'],
+    [['swot_secret_token_1'], 'Unknown command "[redacted]".'],
+    [['\x1b[31mred\u202e'], 'Unknown command "'],
   ])('%j is a mistake: 2, and nothing on stdout', async (args, message) => {
     const { code, stdout, stderr } = await run(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -55,7 +55,7 @@ describe('every command', () => {
     const { failure, stderr } = await run(['commands', '--json', '--jsn'])
     expect(failure).toEqual({
       name: 'CommandError',
-      message: 'Unknown option `--jsn`.',
+      message: 'Unknown option "--jsn".',
       hint: 'Did you mean --json?',
       remedy: 'fix',
       exitCode: 2,

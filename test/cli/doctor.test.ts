@@ -80,14 +80,14 @@ test.each([
   }
 })
 
-test('is the same without a token, which is no failure', async () => {
+test('fails without a token, and says how to get one', async () => {
   const { code, states, findings } = await diagnose({
     SUPPORT_WORKSPACE_TOKEN: undefined,
     XDG_DATA_HOME: createFolder(),
   })
   expect({ code, states }).toEqual({
-    code: 0,
-    states: { ...good, token: 'skipped', identity: 'skipped', scopes: 'skipped' },
+    code: 77,
+    states: { ...good, token: 'fail', identity: 'skipped', scopes: 'skipped' },
   })
   for (const check of ['token', 'identity', 'scopes']) expect(findings[check].hint).toMatch(/\.$/)
   expect(findings.token.hint).toContain('Log in')
@@ -109,7 +109,20 @@ test('knows proxies that Node does not use', async () => {
     proxy: 'pass',
     dns: 'skipped',
   })
-  expect((await diagnose({ HTTP_PROXY: 'http://proxy.example', NO_PROXY: '127.0.0.1' })).states.proxy).toBe('pass')
+})
+
+test.each([
+  ['127.0.0.1', 'pass'],
+  ['*', 'pass'],
+  ['example.com, .0.0.1', 'pass'],
+  ['*.0.0.1', 'pass'],
+  ['127.0.0.1:PORT', 'pass'],
+  ['127.0.0.1:1', 'warn'],
+  ['0.0.1', 'warn'],
+  ['7.0.0.1', 'warn'],
+])('NO_PROXY=%s is a %s', async (entry, state) => {
+  const value = entry.replace('PORT', new URL(sandbox.url).port)
+  expect((await diagnose({ HTTP_PROXY: 'http://proxy.example', NO_PROXY: value })).states.proxy).toBe(state)
 })
 
 test('tells a name that is not found from a port that nobody listens on', async () => {

@@ -2,10 +2,12 @@ import {
   appendFileSync,
   copyFileSync,
   existsSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   truncateSync,
@@ -62,16 +64,75 @@ describe('export', () => {
     )
   })
 
-  test.each(['messages', 'notes'])(
-    'ends if only the %s of a conversation are not found, and goes on later',
-    async (part) => {
-      const [, { id } = { id: '' }] = sandbox.state.conversations
-      sandbox.faults.add({ path: `/api/oauth/v1/conversations/${id}/${part}`, status: 404 })
-      expect((await exportTo('out.ndjson', '--with', 'messages,notes')).code).toBe(3)
-      expect((await exportTo('out.ndjson', '--with', 'messages,notes')).code).toBe(0)
-      expect(rows('out.ndjson')).toHaveLength(35)
-    },
-  )
+  describe.each([403, 404, 410, 500])('a conversation whose messages answer %i', (status) => {
+    const withMessages = ['--with', 'messages'] as const
+
+    test('is named and does not block the others, and the next run tries it again', async () => {
+      jitter(0)
+      const ids = sandbox.state.conversations.map(({ id }) => id)
+      const [, , , broken = ''] = ids
+      sandbox.faults.add({ path: `/${broken}/messages`, status, times: Infinity })
+      for (const _ of [1, 2]) {
+        const { code, stderr } = await exportTo('out.ndjson', ...withMessages)
+        expect(code).toBe(status === 500 ? 75 : 70)
+        expect(stderr).toContain(`The conversation ${broken} could not be read.`)
+        expect(rows('out.ndjson').map(({ id }) => id)).toEqual(ids.filter((id) => id !== broken))
+        expect(rows('out.ndjson.failed')).toMatchObject([
+          { id: broken, reason: expect.any(String), item: { id: broken } },
+        ])
+      }
+      sandbox.faults.clear()
+      expect((await exportTo('out.ndjson', ...withMessages)).code).toBe(0)
+      expect(
+        rows('out.ndjson')
+          .map(({ id }) => id)
+          .sort(),
+      ).toEqual([...ids].sort())
+      expect(readdirSync(folder).sort()).toEqual(['out.ndjson', 'out.ndjson.checkpoint'])
+      expect((await exportTo('out.ndjson', ...withMessages)).failure.note).toContain('is complete')
+    })
+  })
+
+  test.each([
+    ['a token that is revoked', { status: 401 }, 77],
+    ['five conversations in a row', { status: 403 }, 70],
+  ])('ends at once for %s', async (_, fault, exit) => {
+    sandbox.faults.add({ ...fault, path: /\/messages$/, times: Infinity })
+    const { code } = await exportTo('out.ndjson', '--with', 'messages')
+    expect(code).toBe(exit)
+    expect(rows('out.ndjson')).toEqual([])
+    expect(sandbox.requests.filter(({ path }) => path.endsWith('/messages')).length).toBeLessThan(12)
+  })
+
+  test('says that another export to the file is running', async () => {
+    writeFileSync(join(folder, 'out.ndjson.lock'), String(process.pid))
+    const { code, failure } = await exportTo('out.ndjson')
+    expect([code, failure.message]).toEqual([75, expect.stringContaining('Another export')])
+    // No process has this number.
+    writeFileSync(join(folder, 'out.ndjson.lock'), '4194305')
+    expect((await exportTo('out.ndjson')).code).toBe(0)
+    expect(readdirSync(folder).sort()).toEqual(['out.ndjson', 'out.ndjson.checkpoint'])
+  })
+
+  test.each<[string, (path: string) => void]>([
+    ['is a link', (path) => symlinkSync('precious', path)],
+    ['has a second name', (path) => linkSync(join(folder, 'precious'), path)],
+  ])('leaves a file alone to which a prepared one leads that %s', async (_, lead) => {
+    await exportTwoPages('out.ndjson')
+    writeFileSync(join(folder, 'precious'), `${read('out.ndjson')}mine`)
+    rmSync(join(folder, 'out.ndjson'))
+    lead(join(folder, 'out.ndjson'))
+    const before = read('precious')
+    expect((await exportTo('out.ndjson')).code).toBe(2)
+    expect(read('precious')).toBe(before)
+  })
+
+  test('does not read a checkpoint through a link', async () => {
+    await exportTwoPages('out.ndjson')
+    renameSync(join(folder, 'out.ndjson.checkpoint'), join(folder, 'elsewhere'))
+    symlinkSync('elsewhere', join(folder, 'out.ndjson.checkpoint'))
+    expect((await exportTo('out.ndjson')).failure.message).toContain('.checkpoint is a symbolic link.')
+  })
 
   test('notes a field that no item has, and none from the prototype', async () => {
     const { stderr } = await exportTo('out.ndjson', '--fields', 'id,statuss,toString,user.email')
@@ -244,7 +305,7 @@ describe('export', () => {
       'out.ndjson exists, and has no checkpoint.',
       (path) => writeFileSync(path, '', { mode: 0o644 }),
     ],
-    ['beside a folder', 'out.ndjson.checkpoint cannot be opened (EISDIR).', (path) => mkdirSync(`${path}.checkpoint`)],
+    ['beside a folder', 'out.ndjson.checkpoint is not a regular file.', (path) => mkdirSync(`${path}.checkpoint`)],
     ['beside one', '.checkpoint.new cannot be opened (ERR_FS_EISDIR).', (path) => mkdirSync(`${path}.checkpoint.new`)],
   ])('--out that is %s is a mistake', async (_, message, prepare) => {
     prepare(join(folder, 'out.ndjson'))
@@ -266,7 +327,7 @@ describe('export', () => {
     [['conversations', '--with', ''], 'Name at least one.'],
     [['conversations', '--fields', 'status'], '--fields lacks id.'],
     [['tasks', '--format', 'csv'], 'Name them with --fields.'],
-    [['everything'], 'There is no operation "everything.list".'],
+    [['everything'], '"everything" is no kind of item that this command has. Use one of: conversations,'],
   ])('%j is a mistake', async (args, message) => {
     const { code, stderr } = await run(['export', ...args], { env })
     expect(code).toBe(2)

@@ -42,7 +42,7 @@ describe('import contacts', () => {
     const bodies = [{ email: 'one@example.com', name: 'One' }, { email: 'two@example.com' }]
     expect(created().map(({ body }) => body)).toEqual(expect.arrayContaining(bodies))
     const again = await importFile('contacts.csv')
-    expect(again.lines).toMatchObject([{ created: 2, existed: 1, repeated: 1, failed: 0 }])
+    expect(again.lines).toMatchObject([{ created: 0, createdBefore: 2, existed: 1, repeated: 1, failed: 0 }])
     expect(created()).toHaveLength(2)
     const modes = readdirSync(place('state')).map((name) => lstatSync(place(`state/${name}`)).mode & 0o777)
     expect([lstatSync(place('state')).mode & 0o777, ...modes]).toEqual([0o700, 0o600])
@@ -65,15 +65,104 @@ describe('import contacts', () => {
     expect(created().map(({ body }) => body)).toEqual([{ email: 'a@example.com', name: 'A; B' }])
   })
 
+  test.each<[string, string, ...string[]]>([
+    ['an empty column without a name', 'email,name,\r\na@example.com,"A; B",\r\n'],
+    ['a column without a name', 'email,name,\na@example.com,"A; B",x\n', '--map', '#3='],
+    ['rows of separators only', 'email,name\r\na@example.com,"A; B"\r\n,\r\n,\r\n'],
+    ['a line that names the separator', 'sep=;\r\nemail;name\r\na@example.com;"A; B"\r\n'],
+    ['tabs', 'email\tname\r\na@example.com\tA; B\r\n'],
+    ['= in the name of a column', 'email,name,a=b\na@example.com,A; B,1\n', '--map', 'a=b='],
+    ['columns that are left out', 'email,name,x,y\na@example.com,A; B,1,2\n', '--map', '*='],
+  ])('reads a file with %s', async (_, text, ...args) => {
+    expect((await importText(text, ...args)).code).toBe(0)
+    expect(created().map(({ body }) => body)).toEqual([{ email: 'a@example.com', name: 'A; B' }])
+  })
+
+  describe('a file with broken rows', () => {
+    const text =
+      '\uFEFFE-Mail;Name\r\na@x.example;A\r\nb@x.example;B;too;many\r\nj@x.example;"J "M" M"\r\ne@x.example;E\r\n'
+    const map = ['--map', 'E-Mail=email', '--map', 'Name=name']
+
+    test('is refused with all of them', async () => {
+      const { code, failure } = await importText(text, ...map)
+      expect(code).toBe(70)
+      expect(failure.message.split('\n')).toEqual([
+        '2 rows are broken:',
+        '  Line 3: The row has 4 cells, and the header has 2.',
+        expect.stringMatching(/^ {2}Line 4: The row is not CSV: /),
+      ])
+      expect(sandbox.requests).toEqual([])
+    })
+
+    test('is imported without them by --skip-broken, and they go into the file of failed rows', async () => {
+      const failed = place('failed.csv')
+      const { code, lines } = await importText(text, ...map, '--skip-broken', '--failed', failed)
+      expect({ code, lines }).toMatchObject({ code: 70, lines: [{ created: 2, failed: 2 }] })
+      const rows = readFileSync(failed, 'utf8').split('\n')
+      expect(rows[0]).toBe('E-Mail;Name;reason')
+      expect(rows[1]).toMatch(/^b@x\.example;B;too;many;"The row has 4 cells/)
+      expect(rows[2]).toMatch(/^j@x\.example;"J "M" M";"The row is not CSV/)
+    })
+  })
+
+  test('names a file of UTF-16', async () => {
+    const { failure } = await importText(Buffer.from('\uFEFFemail\na@example.com\n', 'utf16le'))
+    expect(failure).toMatchObject({ message: expect.stringContaining('is UTF-16'), hint: 'Save it as UTF-8.' })
+  })
+
+  test('lists the rows that it has not created', async () => {
+    const [existing = ''] = addresses()
+    const { stderr } = await importText(`email\n${existing}\na@example.com\na@example.com\n`)
+    const notes = stderr
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+      .filter(({ outcome }) => outcome)
+    expect(notes).toMatchObject([
+      { line: 2, email: existing, outcome: 'existed' },
+      { line: 4, email: 'a@example.com', outcome: 'repeated' },
+    ])
+  })
+
+  test('needs --state unless it is a dry run', async () => {
+    writeFileSync(place('contacts.csv'), 'email\na@example.com\n')
+    const { code, stderr } = await run(['import', 'contacts', place('contacts.csv')], { env })
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('An import needs --state.') })
+    expect((await run(['import', 'contacts', place('contacts.csv'), '--dry-run'], { env })).code).toBe(0)
+  })
+
+  test.each([
+    'email,phone,city\na@x.example,1,\n',
+    'email,,x\na@x.example,1,\n',
+    "email,a'b\na@x.example,1\n",
+    'email,a=b\na@x.example,1\n',
+    'email,Email\na@x.example,b@x.example\n',
+    'Mail\na@x.example\n',
+  ])('the option that the error about %j advises works', async (text) => {
+    const { code, failure } = await importText(text, '--dry-run')
+    expect(code).toBe(2)
+    // As a shell reads it.
+    const advised = [...String(failure.hint).matchAll(/--map '((?:[^']|'\\'')*)'/g)].map(([, given = '']) => {
+      return given
+        .replaceAll("'\\''", "'")
+        .replace('FIELD', text.startsWith('Mail') ? 'email' : 'name')
+        .replace('COLUMN', 'Mail')
+    })
+    expect(advised.length).toBeGreaterThan(0)
+    const rest = advised.includes('*=') || text.startsWith('Mail') ? [] : ['*=']
+    const maps = [...advised, ...rest].flatMap((map) => ['--map', map])
+    expect(await importText(text, '--dry-run', ...maps)).toMatchObject({ code: 0 })
+  })
+
   test('counts lines as an editor does, also in quotes', async () => {
     const { stderr } = await importText('"email","na;me"\r\n\r\n"a","x\r\ny\r\nz"\r\n,b\r\n', '--map', 'na;me=name')
     expect(stderr.match(/Line \d+/g)?.sort()).toEqual(['Line 5', 'Line 6'])
-    expect((await importText('email,name\r\n"a\r\nb",c\r\nd\r\n')).failure.message).toContain('Line 4 is not CSV')
+    expect((await importText('email,name\r\n"a\r\nb",c\r\nd\r\n')).failure.message).toContain('Line 4: The row has 1')
   })
 
   test('sends other columns as the fields that they are mapped to', async () => {
-    await importText('email,Phone\na@example.com,123\nb@example.com,\n', '--map', 'Phone=phone')
-    const bodies = [{ email: 'a@example.com', phone: '123' }, { email: 'b@example.com' }]
+    await importText('email,Phone\na@example.com,1\nb@example.com,\n', '--map', 'Phone=phone', '--undocumented')
+    const bodies = [{ email: 'a@example.com', phone: '1' }, { email: 'b@example.com' }]
     expect(created().map(({ body }) => body)).toEqual(expect.arrayContaining(bodies))
   })
 
@@ -133,7 +222,8 @@ describe('import contacts', () => {
     expect([unknown.code, unknown.failure.message]).toEqual([2, expect.stringContaining('has no record of the write')])
     const resolved = await journal('resolve', entry.key, 'absent')
     expect([resolved.code, resolved.lines]).toEqual([0, [{ key: entry.key, outcome: 'absent' }]])
-    expect(await importFile('contacts.csv')).toMatchObject({ code: 0, lines: [{ created: 2, unconfirmed: 0 }] })
+    const last = await importFile('contacts.csv')
+    expect(last).toMatchObject({ code: 0, lines: [{ created: 1, createdBefore: 1, unconfirmed: 0 }] })
     expect(addresses()).toEqual(expect.arrayContaining(['lost@example.com', 'found@example.com']))
   })
 
@@ -159,8 +249,8 @@ describe('import contacts', () => {
       await runImport({ env, isFull: true }, 'bad.csv'),
     ]
     expect(failures.map(({ failure }) => failure.message)).toEqual([
-      expect.stringMatching(/^The output could not be written /),
-      '1 rows failed.',
+      expect.stringMatching(/^1 contact was created, but its output could not be written /),
+      '1 row failed.',
     ])
   })
 
@@ -185,9 +275,9 @@ describe('import contacts', () => {
     ['email,phone,city\na,b,c\n', 2, 'It is not known what these columns are: phone, city.'],
     ['email,constructor,__proto__\na,b,c\n', 2, 'It is not known what these columns are: constructor, __proto__.'],
     ['email,Email\na,b\n', 2, 'Two columns are the field email.'],
-    ['email,name\na@example.com\n', 70, 'Line 2 is not CSV: Invalid Record Length.'],
+    ['email,name\na@example.com\n', 70, 'Line 2: The row has 1 cell, and the header has 2.'],
     ['email\n"a\n', 70, 'is not CSV: Quote Not Closed.'],
-    [Buffer.from('email\na\nM\xfcller\n', 'latin1'), 70, 'Line 3 is not UTF-8.'],
+    [Buffer.from('email\na\nM\xfcller\n', 'latin1'), 70, 'Line 3 of '],
   ])('refuses %j before anything is sent', async (text, exit, message) => {
     const { code, failure } = await importText(text)
     expect({ code, message: failure.message }).toEqual({ code: exit, message: expect.stringContaining(message) })

@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -232,20 +232,22 @@ describe('login', () => {
   })
 
   test.each<[string[], string]>([
-    [['login'], 'It is not said what the token is for.'],
+    [['login'], '--for OPERATIONS or --scope SCOPES, because a token'],
     [
       ['login', '--for', 'conversation.list'],
       'There is no operation "conversation.list". Did you mean conversations.list?',
     ],
-    [['login', '--for', 'everything'], '  contacts.list, contacts.get,'],
+    [['login', '--for', 'everything'], '  contacts: contacts.list contacts.get'],
     [['login', '--for', 'messages.create'], 'messages.create needs a token that acts as you. Pass --actor self.'],
-    [['login', '--scope', 'contacts:read'], 'The first login to https://api.supportwire.app needs --client-id.'],
-    [['login', '--scope', 'contacts:read', '--client-id', 'x'], 'needs --redirect-uri.'],
+    [
+      ['login'],
+      'The login to https://api.supportwire.app lacks:\n  --for OPERATIONS or --scope SCOPES, because a token can do no more than it asked for\n  --client-id ID, of your app\n  --redirect-uri URI, as it is registered for your app\n  the client secret, in',
+    ],
     [['login', '--scope', 'x', '--profile', 'a b'], 'The name of a profile has letters'],
-    [['login', '--scope', 'x', '--profile', '--json'], 'no \\"-\\" at its start'],
+    [['login', '--scope', 'x', '--profile', '--json'], 'argument missing'],
     [
       ['login', '--scope', 'x', '--base-url', 'https://example.com'],
-      'The first login to https://example.com needs --client-id.',
+      'The login to https://example.com lacks:\n  --client-id ID',
     ],
     [['login', '--scope', 'x', '--base-url', 'http://example.com'], 'plain http'],
   ])('%j is a mistake', async (args, message) => {
@@ -256,9 +258,40 @@ describe('login', () => {
 
   test('needs the client secret, in the environment or from a person', async () => {
     const { env, args } = await setUp()
-    const { code, stderr } = await run(args, { env: { ...env, SUPPORT_WORKSPACE_CLIENT_SECRET: undefined } })
+    const other = { ...env, SUPPORT_WORKSPACE_URL: undefined, SUPPORT_WORKSPACE_CLIENT_SECRET: undefined }
+    const { code, stderr } = await run(args, { env: other })
     expect(code).toBe(2)
-    expect(stderr).toContain('Set SUPPORT_WORKSPACE_CLIENT_SECRET')
+    expect(stderr).toContain('lacks:\n  the client secret, in SUPPORT_WORKSPACE_CLIENT_SECRET')
+  })
+
+  test('asks a person for what is missing', async () => {
+    const { env, redirectUri } = await setUp()
+    const stdin = new PassThrough()
+    const given = { env: { ...env, SUPPORT_WORKSPACE_CLIENT_SECRET: undefined }, stdin, terminals: ['stdin', 'stderr'] }
+    const login = start(['login', '--for', 'contacts.list', '--redirect-uri', redirectUri], given as Given)
+    await login.printed('Client secret: ', 'stderr')
+    stdin.write('secret_sandbox\n')
+    await login.printed('landed on.', 'stderr')
+    await browse(/^ {2}(http\S+)$/m.exec(login.output.stderr)?.[1] ?? '')
+    expect((await login.ended).code).toBe(0)
+  })
+
+  test('the command that whoami advises works', async () => {
+    const { env } = await setUp()
+    const alone = { ...env, SUPPORT_WORKSPACE_CLIENT_SECRET: undefined }
+    const { failure } = await run(['whoami', '--json'], { env: alone })
+    const login = start(failure.next.slice(4), { env: alone, stdin: new PassThrough() })
+    await login.printed('landed on.', 'stderr')
+    login.interrupt()
+    const { stderr } = await login.ended
+    expect(stderr).toContain('Interrupted. Nothing was stored.')
+    expect(stderr).not.toContain('What was written')
+  })
+
+  test('ends at once if the port is in use and stdin is closed', async () => {
+    const { env, args } = await setUp({ redirectUri: `http://127.0.0.1:${await listeningPort()}/callback` })
+    const { code, stderr } = await run(args, { env })
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/Port \d+ .* And stdin is closed\./) })
   })
 
   test('refuses another organization than the expected one, and writes nothing', async () => {
@@ -293,7 +326,7 @@ async function listeningPort(): Promise<number> {
 describe('login --with-token', () => {
   test.each([
     [['stdin'] as const, 'swot_x', 2, 'stdin is a terminal'],
-    [[], 'not a token\n', 2, '`accessToken` is not a token'],
+    [[], 'not a token\n', 2, 'The value is not a token'],
     [[], 'swot_unknown', 77, 'The connection was not saved'],
   ])('with terminals %j, %j is %i', async (terminals, stdin, code, message) => {
     const { env } = await setUp()
@@ -341,7 +374,8 @@ describe('stored logins', () => {
     expect(await tokenIn('--profile', 'default')).toBe(first.token)
     const chosen = await run(['token'], { env: { ...env, SUPPORT_WORKSPACE_PROFILE: 'default' } })
     expect(chosen.stdout.trim()).toBe(first.token)
-    expect((await run(['use', 'default'], { env })).code).toBe(0)
+    const used = await run(['use', 'default'], { env })
+    expect([used.code, used.stdout]).toEqual([0, expect.stringContaining('The current login is default: ')])
     expect(await tokenIn()).toBe(first.token)
     const { code, failure } = await run(['use', 'other', '--json'], { env })
     expect([code, failure.hint]).toEqual([2, expect.stringContaining('There are: default, ')])
@@ -370,14 +404,31 @@ describe('stored logins', () => {
     const setting = await setUp()
     const { env, sandbox } = setting
     const { token } = await storeToken(setting)
-    const { code, stderr } = await run(['logout'], { env })
-    expect(code).toBe(0)
+    const { code, stderr, stdout } = await run(['logout'], { env })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'No login is left.\n' })
     expect(stderr).toContain('It still works: an admin revokes it')
     expect(sandbox.revoke(token)).toBe(true)
     expect((await run(['logins', '--json'], { env })).lines).toEqual([])
     const { failure } = await run(['whoami', '--json'], { env })
     expect(failure).toMatchObject({ exitCode: 77, message: `There is no login for ${sandbox.url}.` })
     expect(failure.next.slice(4)).toEqual(['login', '--base-url', sandbox.url, '--for', 'conversations.list'])
+  })
+
+  test('logout says which login is current then', async () => {
+    const setting = await setUp()
+    for (const name of ['one', 'two']) await storeToken(setting, '--profile', name)
+    const { lines } = await run(['logout', '--json'], { env: setting.env })
+    expect(lines).toMatchObject([{ removed: 'two', current: 'one', organization: { id: expect.any(String) } }])
+    expect((await run(['logout', '--json'], { env: setting.env })).lines).toMatchObject([
+      { removed: 'one', current: null },
+    ])
+  })
+
+  test('a terminal shows them with a header', async () => {
+    const setting = await setUp()
+    await storeToken(setting)
+    const { stdout } = await run(['logins'], { env: setting.env, terminals: ['stdout'], columns: 200 })
+    expect(stdout.split('\n')[0]).toMatch(/^ {1,2}name +organization +actor +service +since/)
   })
 
   test('are not removed by a logout that has seen an older token', async () => {
@@ -438,16 +489,17 @@ describe('stored logins', () => {
 })
 
 describe('the token of the environment', () => {
-  test('wins over a stored login, and a login warns of it', async () => {
+  test('wins over a stored login but not over --profile, and a login warns of it', async () => {
     const setting = await setUp()
     const token = setting.sandbox.issueToken()
     const env = { ...setting.env, SUPPORT_WORKSPACE_TOKEN: token }
     const stored = await storeToken({ ...setting, env })
     expect(stored.stderr).toContain('SUPPORT_WORKSPACE_TOKEN is set.')
     expect((await run(['token'], { env })).stdout).toBe(`${token}\n`)
+    expect((await run(['whoami', '--json'], { env })).lines).toMatchObject([{ source: 'environment', actor: 'app' }])
     const { lines, stderr } = await run(['whoami', '--json', '--profile', 'default'], { env })
-    expect(lines).toMatchObject([{ source: 'environment', storedIn: 'SUPPORT_WORKSPACE_TOKEN', actor: 'app' }])
-    expect(stderr).toContain('wins over --profile')
+    expect(lines).toMatchObject([{ source: 'login', profile: 'default', actor: 'self' }])
+    expect(stderr).toContain('SUPPORT_WORKSPACE_TOKEN is set, but --profile default wins.')
   })
 
   test('is not sent in plain http to another machine', async () => {
@@ -467,10 +519,44 @@ describe('the token of the environment', () => {
 })
 
 describe('the folder of the logins', () => {
-  test('is put right and reported if others can read it', async () => {
+  test.each([['logins'], ['whoami'], ['logout'], ['doctor'], ['use', 'x'], ['token']])(
+    'is not created by %s',
+    async (...args) => {
+      const { env } = await setUp()
+      await run(args, { env })
+      expect(readdirSync(String(env.XDG_DATA_HOME))).toEqual([])
+    },
+  )
+
+  test.each(['/proc/nowhere', '/dev/null', '/proc/self/nowhere/below'])(
+    'that cannot be created at %s is named with the way out',
+    async (place) => {
+      const { env, sandbox } = await setUp()
+      const given = { env: { ...env, XDG_DATA_HOME: place }, stdin: sandbox.issueToken() }
+      const { code, stderr } = await run(['login', '--with-token'], given)
+      expect({ code, stderr }).toEqual({
+        code: 70,
+        stderr: expect.stringMatching(
+          /^\/.*logins\.db cannot be used: E[A-Z]+\. Set XDG_DATA_HOME .*SUPPORT_WORKSPACE_TOKEN/,
+        ),
+      })
+    },
+  )
+
+  test('that is damaged is named without words of the database', async () => {
     const { env } = await setUp()
+    await run(['login', '--with-token'], { env, stdin: 'swot_x' })
+    writeFileSync(join(String(env.XDG_DATA_HOME), 'support-workspace-sdk/logins.db'), 'x'.repeat(5_000), {
+      mode: 0o600,
+    })
+    const { code, stderr } = await run(['logins'], { env })
+    expect({ code, stderr }).toEqual({ code: 70, stderr: expect.stringContaining('cannot be used: it is damaged.') })
+  })
+
+  test('is put right and reported if others can read it', async () => {
+    const { env, sandbox } = await setUp()
     const place = join(String(env.XDG_DATA_HOME), 'support-workspace-sdk')
-    await run(['logins'], { env })
+    await run(['login', '--with-token'], { env, stdin: sandbox.issueToken() })
     chmodSync(place, 0o755)
     chmodSync(join(place, 'logins.db'), 0o644)
     const { stderr } = await run(['logins'], { env })
@@ -483,7 +569,7 @@ describe('the folder of the logins', () => {
   })
 
   test.each([
-    ['support-workspace-sdk', '.', 'logins'],
+    ['support-workspace-sdk', '.', 'login --with-token'],
     ['support-workspace-sdk/logins.db', '.', 'logins'],
     ['support-workspace-sdk/logins.db', 'absent', 'whoami'],
   ])('is refused if %s is a symbolic link to %s', async (path, target, command) => {
@@ -492,7 +578,7 @@ describe('the folder of the logins', () => {
     mkdirSync(join(at, '..'), { recursive: true, mode: 0o700 })
     symlinkSync(join(folder(), target), at)
     // A login finds it before it asks for the consent.
-    for (const each of [[command], args]) {
+    for (const each of [command.split(' '), args]) {
       const { code, stderr } = await run(each, { env })
       expect({ code, stderr }).toEqual({ code: 70, stderr: expect.stringContaining('is a symbolic link.') })
       expect(stderr).not.toContain('Open this address')
@@ -504,7 +590,7 @@ describe('the folder of the logins', () => {
     'is refused if %s belongs to another user',
     async (path) => {
       const { env } = await setUp()
-      await run(['logins'], { env })
+      await run(['login', '--with-token'], { env, stdin: 'swot_x' })
       chownSync(join(String(env.XDG_DATA_HOME), path), 1, 1)
       const { code, stderr } = await run(['logins'], { env })
       expect({ code, stderr }).toEqual({ code: 70, stderr: expect.stringContaining('belongs to another user.') })

@@ -106,7 +106,7 @@ test('the session of docs/command-line.md is what the commands print', async () 
   const callback = 'http://127.0.0.1:3000/callback'
   const lines = [
     `login --for conversations.list,messages.list --client-id app_sandbox --redirect-uri ${callback}`,
-    'list conversations --max 3 --format table',
+    'list conversations --max 3 --format table --utc',
     'export conversations --with messages --out conversations.ndjson',
     `call messages.create ${conversation} -f body_html='On it.'`,
   ]

@@ -13,6 +13,8 @@ export interface Given {
   /** Whether the disk that stdout leads to is full. */
   readonly isFull?: boolean
   readonly platform?: string
+  /** The number of columns of the terminal. */
+  readonly columns?: number
   readonly openBrowser?: (address: string) => unknown
   readonly loginTimeout?: number
 }
@@ -66,11 +68,14 @@ export function start(args: readonly string[], given: Given = {}): Running {
       output.screen += text
       wake()
     })
-    return Object.assign(stream, { isTTY: given.terminals?.includes(name) === true })
+    return Object.assign(stream, {
+      isTTY: given.terminals?.includes(name) === true,
+      ...(given.columns !== undefined && { columns: given.columns }),
+    })
   }
   const stdin = given.stdin instanceof PassThrough ? given.stdin : new PassThrough()
   if (stdin !== given.stdin) stdin.end(given.stdin)
-  const stop = () => interrupt.abort(interrupted())
+  const stop = () => interrupt.abort(interrupted(args[0]))
   const io: Io = {
     args,
     env: given.env ?? {},
@@ -89,6 +94,7 @@ export function start(args: readonly string[], given: Given = {}): Running {
     await new Promise((resolve) => setImmediate(resolve))
     hasEnded = true
     wake()
+    checkWords(output.stderr)
     return new Ran(code, output)
   })
   return {
@@ -103,6 +109,19 @@ export function start(args: readonly string[], given: Given = {}): Running {
         })
       }
     },
+  }
+}
+
+/** What belongs to programs that use the package. Paths, ids of operations and texts of the service are others. */
+const wordsOfPrograms =
+  /`|\b(accessToken|baseUrl|clientId|clientSecret|redirectUri|onRejectedCursor|journal\.resolve|(sweep|faultTest)Program|sqliteStorage|confirmTimeout|maxRetries)\b|only: \[|docs\/\w+\.md/
+
+/** Throws if a message on stderr has words of the package instead of words of the command. */
+function checkWords(stderr: string): void {
+  for (const line of linesOf(stderr)) {
+    const { message, hint, note } = line.startsWith('{') ? JSON.parse(line) : { message: line }
+    const [wrong] = wordsOfPrograms.exec([message, hint, note].join(' ')) ?? []
+    if (wrong !== undefined) throw new Error(`A message of the command has ${wrong}: ${line}`)
   }
 }
 

@@ -78,7 +78,7 @@ describe('the command `sandbox`', () => {
     const unknown = await write('answer', 'cnv_none', 'Hello')
     expect(unknown.code).toBe(2)
     expect(unknown.stderr).toContain('The sandbox has no conversation "cnv_none".')
-    expect((await write('answer', id)).stderr).toContain('needs `receive` or `answer`, a conversation id and a text')
+    expect((await write('answer', id)).stderr).toContain('needs "receive" or "answer", a conversation id and a text')
     expect((await run(['sandbox', '--port', '1', 'receive', id, 'Hello'])).stderr).toContain('No sandbox listens on')
   })
 
@@ -115,7 +115,7 @@ describe('the command `sandbox`', () => {
   })
 
   test.each<[argument: string | string[], message: string]>([
-    ['--port', '`--port <number>` argument missing'],
+    ['--port', '"--port <number>" argument missing'],
     ['--port=abc', '--port must be an integer from 0 to 65535, not "abc".'],
     ['--host=', '--host must be a non-empty string, not "".'],
     ['--self-token=real_secret', '--self-token must be a token of letters, digits and'],
@@ -131,30 +131,30 @@ describe('the command `sandbox`', () => {
     ['--conversations=many', '--conversations must be an integer from 0 to 100000, not "many".'],
     ['--seed=abc', '--seed must be an integer from 0 to 4294967295, not "abc".'],
     ['--rate-limit=100', '--rate-limit must be a number of requests per s, min or h, such as "100/min", not "100".'],
-    ['--fault=', '--fault "" is invalid. A fault must have one of `status`, `drop`, `truncate`, `garbage`, `drip`,'],
-    ['--fault=status=abc', 'The fault option `status` must be an integer from 200 to 599, not "abc".'],
-    ['--fault=status', 'The fault option `status` must be an integer from 200 to 599, not true.'],
-    ['--fault=state=503', 'Unknown fault option `state`. Use one of: `status`, `retry-after`, '],
-    ['--fault=status=503,status=500', '`status` is set twice. Remove one of them.'],
-    ['--fault=__proto__=x,status=503', 'Unknown fault option `__proto__`. Use one of: `status`, `retry-after`, '],
-    ['--fault=path=/messages', 'A fault must have one of `status`, `drop`, `truncate`, `garbage`, `drip`, `stall`'],
+    ['--fault=', '--fault "" is invalid. A fault must have one of "status", "drop", "truncate", "garbage", "drip",'],
+    ['--fault=status=abc', 'The fault option "status" must be an integer from 200 to 599, not "abc".'],
+    ['--fault=status', 'The fault option "status" must be an integer from 200 to 599, not true.'],
+    ['--fault=state=503', 'Unknown fault option "state". Use one of: "status", "retry-after", '],
+    ['--fault=status=503,status=500', '"status" is set twice. Remove one of them.'],
+    ['--fault=__proto__=x,status=503', 'Unknown fault option "__proto__". Use one of: "status", "retry-after", '],
+    ['--fault=path=/messages', 'A fault must have one of "status", "drop", "truncate", "garbage", "drip", "stall"'],
     [
       '--fault=status=503,path=',
-      'The fault option `path` must be the end of a path, such as "/messages", or a RegExp, not',
+      'The fault option "path" must be the end of a path, such as "/messages", or a RegExp, not',
     ],
     [
       '--fault=status=503,path=messages',
-      'The fault option `path` must be the end of a path, such as "/messages", or a',
+      'The fault option "path" must be the end of a path, such as "/messages", or a',
     ],
-    ['--fault=status=503,times=0', 'The fault option `times` must be an integer of at least 1 or "all", not "0".'],
-    ['--fault=drip=16', 'The fault option `drip` must be a number of bytes and milliseconds, such as "16/500", not'],
-    ['--fault=garbage=yes', 'The fault option `garbage` must be true or false, not "yes".'],
-    ['--fault=garbage,retry-after=5', '`retryAfter`, `body`, `headers` and `effect` require `status`.'],
-    ['--conversation=1', 'Unknown option `--conversation`. Did you mean --conversations?'],
-    [['--redirect-url', 'a:b'], 'Unknown option `--redirect-url`. Did you mean --redirect-uri?'],
-    ['--client-secret-file=real_secret', 'Unknown option `--client-secret-file`.'],
-    [['--self-token=', 'real_secret'], 'needs `receive` or `answer`'],
-    ['real_secret', 'needs `receive` or `answer`'],
+    ['--fault=status=503,times=0', 'The fault option "times" must be an integer of at least 1 or "all", not "0".'],
+    ['--fault=drip=16', 'The fault option "drip" must be a number of bytes and milliseconds, such as "16/500", not'],
+    ['--fault=garbage=yes', 'The fault option "garbage" must be true or false, not "yes".'],
+    ['--fault=garbage,retry-after=5', '"retryAfter", "body", "headers" and "effect" require "status".'],
+    ['--conversation=1', 'Unknown option "--conversation". Did you mean --conversations?'],
+    [['--redirect-url', 'a:b'], 'Unknown option "--redirect-url". Did you mean --redirect-uri?'],
+    ['--client-secret-file=real_secret', 'Unknown option "--client-secret-file".'],
+    [['--self-token=', 'real_secret'], 'needs "receive" or "answer"'],
+    ['real_secret', 'needs "receive" or "answer"'],
   ])('rejects %j', async (argument, message) => {
     const { code, stdout, stderr } = await run(['sandbox', '--port', '0', ...[argument].flat()])
     expect(stderr).toContain(message)
