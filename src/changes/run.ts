@@ -89,7 +89,7 @@ export class Run {
       if (task === 'unread') unread.push(id)
       if (typeof task === 'number' && (task >= passes || task < recent)) due.push(id)
     }
-    for (const id of [...changed, ...due]) {
+    for (const id of [...changed, ...rotated(due)]) {
       if (this.#work.hasFailed) return audit
       yield* this.#steps.readConversation(id)
       throwIfAborted(settings.signal)
@@ -98,7 +98,7 @@ export class Run {
     const { turn, until } = turnOf([...rows.conversations.ids()], audit, service.time, settings.auditEvery)
     let last = audit.last
     let count = 0
-    for (const id of [...turn, ...unread]) {
+    for (const id of [...turn, ...rotated(unread)]) {
       if (this.#work.hasFailed) break
       const mark = rows.conversations.mark(id)
       if (mark?.absence === 'hidden' && !seen.has(id)) yield* this.#steps.miss('conversations', id, false)
@@ -185,6 +185,12 @@ async function openProgress({ records, service, settings }: Work, place: string)
     return { ...now, starts: { ...now.starts, ...Object.fromEntries(added.map((list) => [list, start])) } }
   })
   return opened ?? ((await records.progress.get('')) as Stored<Progress>)
+}
+
+/** Begins anywhere, so that conversations that stay broken do not keep those behind them from being read for ever. */
+function rotated(ids: readonly string[]): string[] {
+  const start = Math.floor(Math.random() * ids.length)
+  return [...ids.slice(start), ...ids.slice(0, start)]
 }
 
 /**

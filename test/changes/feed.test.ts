@@ -400,6 +400,20 @@ describe('errors', () => {
     expect(run.feed.status()).toMatchObject({ passes: 1, completedAt: undefined })
   })
 
+  test('of five conversations that stay broken do not keep the others from being read', async () => {
+    const service = new SimulatedService({ conversations: 20 })
+    const ids = [...service.conversations.keys()]
+    service.answer = (path) =>
+      ids.slice(8, 13).some((id) => path.includes(id)) ? failure(403, 'forbidden') : undefined
+    clock.now += 60_000
+    const storage = memoryStorage()
+    const options = { ...slow, since: 'now' } as const
+    await new Process(service, storage, { ...options, passes: 40 }).read()
+    const read: string[] = []
+    for await (const page of storage.list('changes:feed:messages:')) read.push(...page.map(([key]) => key))
+    expect(read).toHaveLength(15)
+  })
+
   test('that end a pass lose no state that it has read', async () => {
     const service = new SimulatedService({})
     service.answer = (path) => (path.endsWith('messages') ? failure(500, 'unavailable') : undefined)

@@ -7,7 +7,7 @@ import { orders, SimulatedService } from './simulated-service.ts'
 import { simulateTime } from './simulated-time.ts'
 
 const clock = simulateTime()
-const seeds = Math.ceil(Number(process.env.FEED_SEEDS ?? 12) / 4)
+const seeds = Math.ceil(Number(process.env.FEED_SEEDS ?? 8) / 4)
 
 const timeout = 60_000 + seeds * 1000
 
