@@ -81,7 +81,7 @@ export interface AnswerOptions {
    * Membership id of the team member who answers.
    * @default the first agent
    */
-  member?: string
+  member?: string | undefined
 }
 
 const answerShape = { member: z.optional(text) } satisfies Record<keyof AnswerOptions, z.ZodMiniType>

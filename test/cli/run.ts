@@ -114,7 +114,7 @@ export function start(args: readonly string[], given: Given = {}): Running {
 
 /** What belongs to programs that use the package. Paths, ids of operations and texts of the service are others. */
 const wordsOfPrograms =
-  /`|\b(accessToken|baseUrl|clientId|clientSecret|redirectUri|onRejectedCursor|journal\.resolve|(sweep|faultTest)Program|sqliteStorage|confirmTimeout|maxRetries)\b|only: \[|docs\/\w+\.md/
+  /`|\b(accessToken|baseUrl|clientId|clientSecret|redirectUri|onRejectedCursor|journal\.resolve|faultTestProgram|sqliteStorage|confirmTimeout|maxRetries)\b|only: \[|docs\/\w+\.md/
 
 /** Throws if a message on stderr has words of the package instead of words of the command. */
 function checkWords(stderr: string): void {

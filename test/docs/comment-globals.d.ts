@@ -20,6 +20,8 @@ declare const key: string
 /** The id of a conversation. */
 declare const id: string
 declare const conversationId: string
+declare const conversation: import('support-workspace-sdk').Conversation
+declare const sandbox: import('support-workspace-sdk/sandbox').Sandbox
 /** A request for the page that starts a login. */
 declare const request: Request
 /** An Express app. */

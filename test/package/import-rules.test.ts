@@ -46,7 +46,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** The layers of the sandbox, as listed in its index, from the bottom up: what else each imports, besides packages and itself. */
-const sharedFiles = '(addresses|app-env|html-page|http|request-log|sandbox-options|service)[.]ts'
+const sharedFiles = '(addresses|app-env|html-page|http|request-log|sandbox-data|sandbox-options)[.]ts'
 const belowShared = ['data/', 'schema[.]ts']
 const belowServer = [sharedFiles, ...belowShared]
 const sandboxLayers: [layer: string, imports: readonly string[]][] = [

@@ -282,21 +282,21 @@ describe('fault rules', () => {
     expect(sandbox.faults.pending).toBe(0)
   })
 
-  test('strike at random, and at the same requests for the same seed', async () => {
-    const struck = async (seed: number) => {
+  test('happen at random, and at the same requests for the same seed', async () => {
+    const failing = async (seed: number) => {
       const remove = sandbox.faults.add({ status: 500, probability: 0.5, seed, times: Infinity })
       const statuses: number[] = []
       for (let count = 0; count < 20; count += 1) statuses.push((await list()).status)
       remove()
       return statuses
     }
-    const first = await struck(7)
+    const first = await failing(7)
     expect(new Set(first)).toEqual(new Set([200, 500]))
-    expect(await struck(7)).toEqual(first)
-    expect(await struck(8)).not.toEqual(first)
+    expect(await failing(7)).toEqual(first)
+    expect(await failing(8)).not.toEqual(first)
   })
 
-  test('count only the requests that they strike', async () => {
+  test('count only the requests that they match', async () => {
     sandbox.faults.add({ status: 500, probability: 0, times: 1 })
     sandbox.faults.add({ status: 501, probability: 1 })
     expect([(await list()).status, (await list()).status]).toEqual([501, 200])
