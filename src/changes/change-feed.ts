@@ -14,12 +14,12 @@ import {
 import type { SealSecret } from '../shared/seal.ts'
 import { checkMethods, checkStorage, type KeyValueStorage, StoredTexts } from '../storage/interface.ts'
 import type { Change, WatchedList } from './change.ts'
-import type { ChangeFeedOptions, FeedSettings, FeedStatus } from './feed-options.ts'
+import type { ChangeFeedOptions, Counts, FeedSettings, FeedStatus } from './feed-options.ts'
 import { acknowledge } from './outbox.ts'
 import { openRecords, type Records } from './records.ts'
 import { Run } from './run.ts'
 import { Service } from './service.ts'
-import { type Counts, Work } from './work.ts'
+import { Work } from './work.ts'
 
 const checkNames =
   <Value extends string>(check: Check<Value>): Check<readonly Value[]> =>

@@ -64,21 +64,14 @@ export type ContactChange = ChangeOf<'contacts'> & (Present<Contact> | Deleted)
 /** A change that a feed reports: a union by `resource` and `kind`. */
 export type Change = ConversationChange | MessageChange | ContactChange
 
-/** Where a change is stored until it is acknowledged. */
-export interface KeyParts {
-  readonly resource: WatchedList
-  /** The id of the entry: a conversation or a contact. */
-  readonly owner: string
-}
-
 /** Returns a key that leads to the entry of the change. */
 export function keyOf(resource: WatchedList, owner: string, id: string, nonce: string): string {
   const ids = resource === 'messages' ? [owner, id] : [id]
   return [resource, ...ids.map(encodeURIComponent), nonce].join(':')
 }
 
-/** Returns what `keyOf` was called with. Undefined for a text that is no key. */
-export function partsOf(key: string): KeyParts | undefined {
+/** Returns the list of a key, and the entry that leads to its change. Undefined for a text that is no key. */
+export function partsOf(key: string): { readonly resource: WatchedList; readonly owner: string } | undefined {
   const [, resource, owner = ''] = /^(conversations|messages|contacts):([^:]+)(?::[^:]+)?:\w+$/.exec(key) ?? []
   return resource === undefined ? undefined : { resource: resource as WatchedList, owner: decodeURIComponent(owner) }
 }

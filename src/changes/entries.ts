@@ -61,7 +61,7 @@ export class Entries<Content extends object> {
    */
   replace(key: string, revision: string | undefined, content: Content | null): Promise<Stored<Content> | undefined> {
     const next = content && { ...content, revision: randomId().slice(0, 8) }
-    return this.#update(
+    return this.change(
       key,
       (now) => (now?.revision === revision ? next : undefined),
       revision === undefined ? null : undefined,
@@ -71,24 +71,10 @@ export class Entries<Content extends object> {
   /**
    * Changes a part of an entry that does not count as a replacement. Returns the changed entry, or undefined if `decide`
    * has returned undefined.
+   *
+   * @param known null if there is probably no entry, so that it is not read first
    */
   change(
-    key: string,
-    decide: (now: Stored<Content> | undefined) => Stored<Content> | null | undefined,
-  ): Promise<Stored<Content> | undefined> {
-    return this.#update(key, decide)
-  }
-
-  /** Yields the entries in pages, in no particular order. */
-  async *all(): AsyncGenerator<readonly (readonly [key: string, content: Stored<Content>])[], void, undefined> {
-    for await (const page of this.#storage.pages()) {
-      yield await Promise.all(
-        page.map(async ([key, text]) => [key, (await this.#read(key, text)) as Stored<Content>] as const),
-      )
-    }
-  }
-
-  #update(
     key: string,
     decide: (now: Stored<Content> | undefined) => Stored<Content> | null | undefined,
     known?: null,
@@ -100,6 +86,15 @@ export class Entries<Content extends object> {
       return { write, result: next ?? undefined }
     }
     return this.#storage.update(key, step, known)
+  }
+
+  /** Yields the entries in pages, in no particular order. */
+  async *all(): AsyncGenerator<readonly (readonly [key: string, content: Stored<Content>])[], void, undefined> {
+    for await (const page of this.#storage.pages()) {
+      yield await Promise.all(
+        page.map(async ([key, text]) => [key, (await this.#read(key, text)) as Stored<Content>] as const),
+      )
+    }
   }
 
   async #read(key: string, text: string | null): Promise<Stored<Content> | undefined> {

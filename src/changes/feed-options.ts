@@ -125,16 +125,12 @@ export interface FeedStatus {
   readonly heldDeletions: Readonly<Partial<Record<WatchedList, number>>>
 }
 
-/** The checked options of a feed. */
-export interface FeedSettings
-  extends Pick<ChangeFeedOptions, 'workspace' | 'signal' | 'onProblem' | 'maxDeletions'>,
-    Required<Pick<ChangeFeedOptions, 'since' | 'interval' | 'passes' | 'auditEvery' | 'limit'>> {
-  readonly since: 'now' | 'beginning'
-  readonly interval: number
-  readonly passes: number
-  readonly auditEvery: number
-  readonly limit: number
-  readonly watch: ReadonlySet<WatchedList>
-  readonly deletions: ReadonlySet<WatchedList>
-  readonly ignore: readonly string[]
-}
+/** The options of a feed with their defaults. */
+export type FeedSettings = Pick<ChangeFeedOptions, 'workspace' | 'signal' | 'onProblem' | 'maxDeletions'> & {
+  readonly [Name in 'since' | 'interval' | 'passes' | 'auditEvery' | 'limit' | 'ignore']: NonNullable<
+    ChangeFeedOptions[Name]
+  >
+} & { readonly [Name in 'watch' | 'deletions']: ReadonlySet<WatchedList> }
+
+/** What a feed counts. */
+export type Counts = { -readonly [Name in Exclude<keyof FeedStatus, 'age'>]: FeedStatus[Name] }

@@ -16,15 +16,13 @@ export class Fingerprints {
   /**
    * Returns a short digest of what counts of an item, with a mark of the rules before it. 64 bits of SHA-256 suffice,
    * because a fingerprint is only compared with earlier fingerprints of the same item.
-   *
-   * @param without fields of the item that do not count in addition
    */
-  async of(item: object, without: ReadonlySet<string> = new Set()): Promise<string> {
+  async of(item: object): Promise<string> {
     this.#mark ??= digest(JSON.stringify([algorithm, [...this.#ignored].sort()])).then((text) => text.slice(0, 2))
     const counted = (value: object) =>
       Object.fromEntries(
         Object.entries(value)
-          .filter(([name]) => !this.#ignored.has(name) && !(value === item && without.has(name)))
+          .filter(([name]) => !this.#ignored.has(name))
           .sort(([one], [other]) => (one < other ? -1 : 1)),
       )
     const text = JSON.stringify(item, (_, found: unknown) => (isObject(found) ? counted(found) : found))

@@ -23,22 +23,18 @@ export type Task = 'none' | 'unread' | 'outbox' | number
  */
 export type Absence = 'no' | 'once' | 'hidden' | 'gone'
 
-export type Watched = 'c' | 'm' | 'b' | 'k'
-
 /** The state of a conversation or contact. */
 export interface Row {
   /** Fingerprint of the list entry. */
   readonly print: string
   readonly task: Task
   readonly absence: Absence
-  /** Which lists were watched when the row was written: conversations, messages, both, or contacts. */
-  readonly watched: Watched
+  /** Whether the list was watched when the row was written. For messages alone, conversations are only read. */
+  readonly isWatched: boolean
   /** The id of the user of a conversation: the customer. */
   readonly customer?: string | undefined
   /** The change that is not acknowledged. */
   readonly outbox?: Change | undefined
-  /** Number of acknowledged changes in the outbox of the messages that has the revision. */
-  readonly done?: { readonly revision: string; readonly count: number } | undefined
 }
 
 /** The messages of a conversation. Its outbox is only set while the task of the conversation is a number. */
@@ -47,9 +43,7 @@ export interface MessagesRow {
   readonly prints: Readonly<Record<string, string>>
   /** Ids of messages that the last reading lacked. */
   readonly absent: readonly string[]
-  /** Number of names of fields that were known when the messages were read. */
-  readonly known: number
-  /** Changes that are not acknowledged, apart from those that `done` of the conversation counts. */
+  /** Changes that are not acknowledged. */
   readonly outbox: readonly Change[]
 }
 
@@ -64,8 +58,6 @@ export interface Progress {
   readonly starts: Readonly<Partial<Record<WatchedList, number | null>>>
   /** Lists that a complete pass has read. */
   readonly read: readonly WatchedList[]
-  /** Names of the fields that items of each list have, in the order in which they were first seen. */
-  readonly fields: Readonly<Partial<Record<WatchedList, readonly string[]>>>
   /** Number of passes that have ended. */
   readonly passes: number
   /** When the last passes ended, in milliseconds of the service's time. The last is that of `passes - 1`. */
@@ -92,16 +84,14 @@ const rowChecks: FieldChecks<Row> = {
   print: isText,
   task: (value) => isCount(value) || ['none', 'unread', 'outbox'].includes(value as string),
   absence: (value) => ['no', 'once', 'hidden', 'gone'].includes(value as string),
-  watched: (value) => ['c', 'm', 'b', 'k'].includes(value as string),
+  isWatched: (value) => typeof value === 'boolean',
   customer: isOptional(isText),
   outbox: isOptional(isChange),
-  done: isOptional((value) => isObject(value) && isText(value.revision) && isCount(value.count)),
 }
 
 const messagesChecks: FieldChecks<MessagesRow> = {
   prints: isRecordOf(isText),
   absent: isListOf(isText),
-  known: isCount,
   outbox: isListOf(isChange),
 }
 
@@ -109,7 +99,6 @@ const progressChecks: FieldChecks<Progress> = {
   place: isText,
   starts: isRecordOf((value) => value === null || Number.isFinite(value)),
   read: isListOf(isText),
-  fields: isRecordOf(isListOf(isText)),
   passes: isCount,
   ends: isListOf(Number.isFinite),
   completedAt: (value) => value === null || Number.isFinite(value),

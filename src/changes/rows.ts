@@ -1,8 +1,8 @@
 import type { Entries, Stored } from './entries.ts'
-import type { Absence, Row, Task, Watched } from './records.ts'
+import type { Absence, Row, Task } from './records.ts'
 
 /** What the memory holds of a row. */
-export interface Mark extends Pick<Row, 'print' | 'task' | 'absence' | 'watched'> {
+export interface Mark extends Pick<Row, 'print' | 'task' | 'absence' | 'isWatched'> {
   readonly revision: string
 }
 
@@ -19,7 +19,7 @@ export class Rows {
   readonly #marks = new Map<string, string>()
   /** Called when another process has replaced a row. */
   readonly #onConflict: () => void
-  /** Ids of rows that can have changes from before a crash, or from another process. */
+  /** Ids of rows that can have changes to deliver: from this pass, from before a crash, or from another process. */
   readonly leftovers = new Set<string>()
 
   constructor(entries: Entries<Row>, onConflict: () => void) {
@@ -79,15 +79,16 @@ export class Rows {
 }
 
 /** Marks are texts, because objects would take twice the memory. `join` makes a text without parts. */
-function format({ print, revision, watched, absence, task }: Stored<Row>): string {
-  return [print.padEnd(13), revision, watched, absence[0], typeof task === 'number' ? task : task[0]].join('')
+function format({ print, revision, isWatched, absence, task }: Stored<Row>): string {
+  const flags = [isWatched ? 'w' : '-', absence[0], typeof task === 'number' ? task : task[0]]
+  return [print.padEnd(13), revision, ...flags].join('')
 }
 
 function parse(text: string): Mark {
   return {
     print: text.slice(0, 13),
     revision: text.slice(13, 21),
-    watched: text[21] as Watched,
+    isWatched: text[21] === 'w',
     absence: absences[text[22] ?? ''] ?? 'no',
     task: tasks[text[23] ?? ''] ?? Number(text.slice(23)),
   }

@@ -17,12 +17,6 @@ type List = 'conversations' | 'contacts'
 const settleTime = 3000
 
 /**
- * Reading messages of unchanged conversations for so many milliseconds is enough for a pass, because changes wait
- * meanwhile. The last pass reads all that are due.
- */
-const longestAudit = 300_000
-
-/**
  * One loop over a feed. The order of the steps gives the guarantees: rows are loaded before the service is read, and a
  * row is only replaced if it is still the one that was loaded. So a row always comes from a later reading than the row
  * before. A row and its change are one write, and a change leaves the storage when the program asks for the next.
@@ -37,14 +31,14 @@ export class Run {
   }
 
   async *changes(): Changes {
-    const { work } = { work: this.#work }
+    const work = this.#work
     const { interval, passes, signal } = work.settings
     const place = await work.patiently(() => work.service.identify())
     for (const list of this.#lists()) await work.patiently(() => work.rows[list].load())
     for (let pass = 1; pass <= passes; pass += 1) {
       throwIfAborted(signal)
       work.beginPass(await work.patiently(() => openProgress(work, place)))
-      yield* this.#pass(pass === passes)
+      yield* this.#pass()
       work.counts.passes += 1
       if (pass < passes) await sleep(interval * (0.9 + Math.random() / 5), signal)
     }
@@ -60,7 +54,7 @@ export class Run {
     return (['conversations', 'contacts'] as const).filter((list) => reads[list])
   }
 
-  async *#pass(isLast: boolean): Changes {
+  async *#pass(): Changes {
     const work = this.#work
     const surveys = new Map<List, Survey>()
     let audit = work.progress.audit
@@ -69,7 +63,7 @@ export class Run {
       const found = await survey(work, list)
       surveys.set(list, found)
       if (list === 'contacts') for (const id of found.changed) yield* this.#steps.deliver(list, id)
-      else audit = yield* this.#readConversations(found, isLast)
+      else audit = yield* this.#readConversations(found)
     }
     const held: Progress['held'] = {}
     for (const [list, { seen, isComplete }] of surveys) {
@@ -81,10 +75,7 @@ export class Run {
   }
 
   /** Reads messages: of changed conversations first, and of unchanged ones as far as their time has come. */
-  async *#readConversations(
-    { seen, changed }: Survey,
-    isLast: boolean,
-  ): AsyncGenerator<Change, Progress['audit'], undefined> {
+  async *#readConversations({ seen, changed }: Survey): AsyncGenerator<Change, Progress['audit'], undefined> {
     const { progress, rows, service, settings } = this.#work
     const { audit, ends, passes } = progress
     // The first pass that ended too late for a second reading.
@@ -98,18 +89,17 @@ export class Run {
       if (task === 'unread') unread.push(id)
       if (typeof task === 'number' && (task >= passes || task < recent)) due.push(id)
     }
-    for (const id of [...changed, ...due]) {
+    for (const id of [...changed, ...rotated(due)]) {
       if (this.#work.hasFailed) return audit
       yield* this.#steps.readConversation(id)
       throwIfAborted(settings.signal)
     }
     if (!settings.watch.has('messages')) return audit
-    const end = isLast ? Number.POSITIVE_INFINITY : performance.now() + longestAudit
     const { turn, until } = turnOf([...rows.conversations.ids()], audit, service.time, settings.auditEvery)
     let last = audit.last
     let count = 0
-    for (const id of [...turn, ...unread]) {
-      if (this.#work.hasFailed || performance.now() > end) break
+    for (const id of [...turn, ...rotated(unread)]) {
+      if (this.#work.hasFailed) break
       const mark = rows.conversations.mark(id)
       if (mark?.absence === 'hidden' && !seen.has(id)) yield* this.#steps.miss('conversations', id, false)
       else if (seen.has(id) && mark !== undefined && typeof mark.task !== 'number') {
@@ -150,7 +140,7 @@ export class Run {
   }
 
   async #endPass(isComplete: boolean, held: Progress['held'], audit: Progress['audit']): Promise<void> {
-    const { counts, fields, heldMessages, progress, records, service } = this.#work
+    const { counts, heldMessages, progress, records, service } = this.#work
     if (heldMessages > 0) this.#tellHeld('messages', heldMessages)
     const watched = [...this.#work.settings.watch]
     const completedAt = isComplete ? Date.now() : progress.completedAt
@@ -164,7 +154,6 @@ export class Run {
         ends: [...now.ends.filter((end) => end + settleTime > service.time), service.time],
         completedAt,
         read: isComplete ? [...new Set([...now.read, ...watched])] : now.read,
-        fields: { ...now.fields, ...(isComplete && Object.fromEntries(fields)) },
         audit,
         held: isComplete ? held : now.held,
         accepted: isComplete
@@ -187,7 +176,7 @@ async function openProgress({ records, service, settings }: Work, place: string)
   const opened = await records.progress.change('', (found) => {
     if (found !== undefined && found.place !== place) throw otherOrganization()
     const fresh: Progress = {
-      ...{ place, starts: {}, read: [], fields: {}, passes: 0, ends: [], completedAt: null },
+      ...{ place, starts: {}, read: [], passes: 0, ends: [], completedAt: null },
       ...{ audit: { last: '', until: service.time }, held: {}, accepted: {} },
     }
     const now = found ?? { ...fresh, revision: 'first' }
@@ -196,6 +185,12 @@ async function openProgress({ records, service, settings }: Work, place: string)
     return { ...now, starts: { ...now.starts, ...Object.fromEntries(added.map((list) => [list, start])) } }
   })
   return opened ?? ((await records.progress.get('')) as Stored<Progress>)
+}
+
+/** Begins anywhere, so that conversations that stay broken do not keep those behind them from being read for ever. */
+function rotated(ids: readonly string[]): string[] {
+  const start = Math.floor(Math.random() * ids.length)
+  return [...ids.slice(start), ...ids.slice(0, start)]
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type Contact, type Conversation, fetchOf, type Message, type SupportWorkspace } from '../client/index.ts'
 import { inner, type Paginated } from '../core/index.ts'
-import { InvalidArgumentError, SupportWorkspaceError } from '../errors/index.ts'
+import { InvalidArgumentError, NotFoundError, SupportWorkspaceError } from '../errors/index.ts'
 import { sha256 } from '../shared/bytes.ts'
 import { isObject, parseObject } from '../shared/json.ts'
 import type { FetchInit, FetchResponse, WebFetch } from '../shared/web-types.ts'
@@ -70,10 +70,16 @@ export class Service {
     return lists[list].list(query, options) as unknown as Paginated<Items[List]>
   }
 
-  /** Asks for the messages of a conversation, to find out whether the service still has it. */
-  async ask(id: string): Promise<void> {
+  /** Whether the service has no messages of a conversation: a 404. */
+  async isGone(id: string): Promise<boolean> {
     const query = this.#withoutLimit.has('messages') ? {} : { limit: 1 }
-    await inner(this.#client.messages.list(id, query, { signal: this.#settings.signal }))
+    try {
+      await inner(this.#client.messages.list(id, query, { signal: this.#settings.signal }))
+      return false
+    } catch (error) {
+      if (error instanceof NotFoundError) return true
+      throw error
+    }
   }
 
   /** Stops sending `limit` to a list that has rejected it. Returns false if it was not sent. */

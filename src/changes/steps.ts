@@ -1,11 +1,10 @@
-import { NotFoundError } from '../errors/index.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import { randomId } from '../shared/bytes.ts'
 import { sortedJson } from '../shared/json.ts'
 import { type Change, keyOf, type WatchedList } from './change.ts'
 import type { Stored } from './entries.ts'
-import { acknowledge, pendingOf, removeGone } from './outbox.ts'
-import { compare, partsOfComparison, readMessages } from './reading.ts'
+import { acknowledge, removeGone } from './outbox.ts'
+import { compare, readMessages } from './reading.ts'
 import type { MessagesRow, Row } from './records.ts'
 import type { Work } from './work.ts'
 
@@ -25,15 +24,13 @@ export class Steps {
   /** Delivers what a crash or another process has left, so that the changes of a conversation keep their order. */
   async *deliverLeftovers(list: 'conversations' | 'contacts'): Changes {
     const rows = this.#work.rows[list]
-    for (const id of [...rows.leftovers]) {
-      rows.leftovers.delete(id)
-      yield* this.deliver(list, id)
-    }
+    for (const id of [...rows.leftovers]) yield* this.deliver(list, id)
   }
 
   /** Delivers what is in the outboxes of a row. Returns the row if no other process has replaced it. */
   async *deliver(list: 'conversations' | 'contacts', id: string): Changes<Stored<Row> | undefined> {
     const { records, rows, settings } = this.#work
+    rows[list].leftovers.delete(id)
     const row = await this.#work.patiently(() => rows[list].get(id))
     if (row === undefined) return undefined
     const isGone = row.absence === 'gone'
@@ -43,13 +40,13 @@ export class Steps {
       let messages = await this.#work.patiently(() => records.messages.get(id))
       if (messages !== undefined && isGone && settings.deletions.has('messages')) {
         const lost = Object.keys(messages.prints)
-        const outbox = [...pendingOf(messages, row), ...lost.map((each) => deletionOf('messages', each, id))]
+        const outbox = [...messages.outbox, ...lost.map((each) => deletionOf('messages', each, id))]
         const { revision } = messages
         messages = await this.#work.patiently(() =>
-          records.messages.replace(id, revision, { prints: {}, absent: [], known: 0, outbox }),
+          records.messages.replace(id, revision, { prints: {}, absent: [], outbox }),
         )
-        for (const change of messages?.outbox ?? []) yield* this.#yield(change)
-      } else for (const change of pendingOf(messages, row)) yield* this.#yield(change)
+      }
+      for (const change of messages?.outbox ?? []) yield* this.#yield(change)
     }
     if (!isGone) return row
     if (row.outbox !== undefined) yield* this.#yield(row.outbox)
@@ -61,40 +58,49 @@ export class Steps {
   /** Delivers the changes of a conversation, and reads its messages. */
   async *readConversation(id: string): Changes {
     const { counts, progress, records, rows, settings } = this.#work
-    let row = yield* this.deliver('conversations', id)
+    let row: Stored<Row> | undefined = yield* this.deliver('conversations', id)
     if (row === undefined || row.absence === 'gone' || !settings.watch.has('messages')) return
     const isDue = typeof row.task === 'number'
     const setTask = async (task: Row['task']) => {
-      const { revision, outbox, done, ...kept } = row as Stored<Row>
+      const { revision, outbox, ...kept } = row as Stored<Row>
       return this.#work.patiently(() => rows.conversations.replace(id, { ...kept, task }))
     }
-    let before = await this.#work.patiently(() => records.messages.get(id))
-    const found = await readMessages(this.#work, id)
+    const before = await this.#work.patiently(() => records.messages.get(id))
+    if (before !== undefined && before.outbox.length > 0) {
+      // Another process delivers them.
+      counts.conflicts += 1
+      return
+    }
+    const found = await this.#work.ofConversation(id, () => readMessages(this.#work, id))
     if (found === undefined) {
       // The next pass reads for the first time.
       if (isDue) await setTask(progress.passes + 1)
       return
     }
-    const next = await compare(this.#work, id, row, before, found)
-    if (!isDue) counts.foundByAudit += row.task === 'unread' ? 0 : next.outbox.length
-    // Before the messages are stored, the row must lead to them.
-    const isOpen = next.outbox.length > 0 || next.absent.length > 0
-    if (isOpen && !isDue) row = await setTask(progress.passes)
-    if (row === undefined) return
-    for (const part of partsOfComparison(before, next)) {
-      if (before !== undefined && part.outbox.length === 0 && isSame(before, part)) break
-      const revision = before?.revision
-      const stored = await this.#work.patiently(() => records.messages.replace(id, revision, part))
-      if (stored === undefined) {
+    const isAudit = !isDue && row.task !== 'unread'
+    let now = before
+    let absent: readonly string[] = []
+    for await (const part of compare(this.#work, id, row, before, found)) {
+      absent = part.absent
+      if (now !== undefined && part.outbox.length === 0 && isSame(now, part)) continue
+      // Before the messages are stored, the row must lead to them.
+      const isOpen = part.outbox.length > 0 || absent.length > 0
+      if (isOpen && typeof row.task !== 'number') row = await setTask(progress.passes)
+      if (row === undefined) return
+      const revision = now?.revision
+      now = await this.#work.patiently(() => records.messages.replace(id, revision, part))
+      if (now === undefined) {
         counts.conflicts += 1
         return
       }
-      for (const change of stored.outbox) yield* this.#yield(change)
-      before = await this.#work.patiently(() => records.messages.get(id))
-      if (before === undefined || before.outbox.length > 0 || !isSame(before, part)) return
+      if (isAudit) counts.foundByAudit += part.outbox.length
+      for (const change of part.outbox) yield* this.#yield(change)
     }
     const isSecond = isDue && (row.task as number) < progress.passes
-    if (row.task === 'unread' || (isSecond && next.absent.length === 0)) await setTask('none')
+    if (row.task !== 'unread' && !(isSecond && absent.length === 0)) return
+    // Without a task, the row does not lead to what another process has stored meanwhile.
+    const last = await this.#work.patiently(() => records.messages.get(id))
+    if (last?.revision === now?.revision) await setTask('none')
   }
 
   /** A complete pass lacked a row. */
@@ -104,7 +110,7 @@ export class Steps {
     if (mark === undefined || mark.absence === 'gone') return
     if (mark.absence === 'no') return void (await this.#setAbsence(list, id, 'once'))
     if (mark.absence === 'once' && isHeld) return
-    const isGone = list === 'contacts' || (await this.#isGone(id))
+    const isGone = list === 'contacts' || (await this.#work.ofConversation(id, () => this.#work.service.isGone(id)))
     if (isGone === undefined) return
     if (!isGone) return void (await this.#setAbsence(list, id, 'hidden'))
     // It was there when it was asked for before. Whether many are gone at once is asked again.
@@ -125,21 +131,6 @@ export class Steps {
     if (absence !== 'gone') return this.#work.patiently(() => rows[list].replace(id, { ...kept, absence }))
     const outbox = settings.watch.has(list) ? deletionOf(list, id, id) : undefined
     return this.#work.patiently(() => rows[list].replace(id, { ...kept, absence, task: 'outbox', outbox }))
-  }
-
-  /** Whether the service has no messages of a conversation: a 404. Undefined if that could not be found out. */
-  async #isGone(id: string): Promise<boolean | undefined> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        await this.#work.service.ask(id)
-        this.#work.succeed()
-        return false
-      } catch (error) {
-        if (error instanceof NotFoundError) return true
-        if (this.#work.skips(id, error)) return undefined
-        if ((await this.#work.afterListError('messages', error, attempt, attempt)) === 'end') return undefined
-      }
-    }
   }
 
   async *#yield(change: Change): Changes {

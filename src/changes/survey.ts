@@ -2,9 +2,9 @@ import type { Contact, Conversation } from '../client/index.ts'
 import { SupportWorkspaceError } from '../errors/index.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import { randomId } from '../shared/bytes.ts'
-import { type Change, keyOf, type WatchedList } from './change.ts'
+import { type Change, keyOf } from './change.ts'
 import { areComparable } from './fingerprints.ts'
-import type { Row, Watched } from './records.ts'
+import type { Row } from './records.ts'
 import type { Items } from './service.ts'
 import type { Work } from './work.ts'
 
@@ -37,17 +37,17 @@ export async function survey(work: Work, list: 'conversations' | 'contacts'): Pr
       for await (const page of work.service.list(list, '', resumeFrom).pages()) {
         checkIds(list, page.data)
         const isNew = (item: { readonly id: string }) => !seen.has(item.id)
-        const added = work.addedFields(list, page.data, work.progress.fields[list]?.length)
         const rows = await Promise.all(
-          page.data.filter(isNew).map(async (item) => [item.id, await rowOf(work, list, item, added)] as const),
+          page.data.filter(isNew).map(async (item) => [item.id, await rowOf(work, list, item)] as const),
         )
         for (const [id] of rows) seen.add(id)
         await Promise.all(
           rows.map(async ([id, row]) => {
             if (row === undefined) return
             const stored = await work.patiently(() => work.rows[list].replace(id, row))
-            if (stored !== undefined && (stored.outbox !== undefined || typeof stored.task === 'number'))
-              changed.push(id)
+            if (stored?.outbox === undefined && typeof stored?.task !== 'number') return
+            changed.push(id)
+            work.rows[list].leftovers.add(id)
           }),
         )
         throwIfAborted(work.settings.signal)
@@ -73,41 +73,38 @@ async function rowOf(
   work: Work,
   list: 'conversations' | 'contacts',
   item: Conversation | Contact,
-  added: ReadonlySet<string>,
 ): Promise<Row | undefined> {
   const { watch } = work.settings
-  const { starts, passes } = work.progress
+  const { starts, passes, read } = work.progress
   const { id } = item
   const print = await work.prints.of(item)
   const mark = work.rows[list].mark(id)
+  const isWatched = watch.has(list)
   const readsMessages = list === 'conversations' && watch.has('messages')
-  const watched = list === 'contacts' ? 'k' : watchedOf(watch)
   const customer = list === 'conversations' && typeof item.user?.id === 'string' ? item.user.id : undefined
-  const row: Row = { print, watched, absence: 'no', customer, task: readsMessages ? 'unread' : 'none' }
+  const row: Row = { print, isWatched, absence: 'no', customer, task: readsMessages ? 'unread' : 'none' }
   const changedRow = (kind: 'created' | 'updated'): Row => {
     const key = keyOf(list, id, id, randomId())
     const owner = list === 'conversations' && { conversationId: id }
-    const outbox = watch.has(list) ? ({ resource: list, kind, id, ...owner, value: item, key } as Change) : undefined
+    const outbox = isWatched ? ({ resource: list, kind, id, ...owner, value: item, key } as Change) : undefined
     return { ...row, task: readsMessages ? passes : outbox ? 'outbox' : 'none', outbox }
   }
   if (mark === undefined) return isNewFor(work, list, item) ? changedRow('created') : row
   // Another process has changed the row meanwhile, and its changes come first.
   if (mark.absence === 'gone' || work.rows[list].leftovers.has(id)) return undefined
-  const wasWatched = mark.watched === watched || mark.watched === 'b' || mark.watched === list[0]
-  if (!wasWatched && watch.has(list) && starts[list] === null) return changedRow('created')
-  const isSame = mark.print === print
-  if (isSame && mark.absence === 'no' && mark.watched === watched) return undefined
-  const task = readsMessages && mark.watched === 'c' && mark.task === 'none' ? 'unread' : mark.task
-  if (isSame) return { ...row, task }
-  if (!areComparable(mark.print, print)) {
-    work.tellAdoption('fingerprints were made by another version or with another `ignore`')
-    return typeof mark.task === 'number' ? { ...row, task } : row
+  if (isWatched && !mark.isWatched && starts[list] === null) return changedRow('created')
+  let { task } = mark
+  if (task === 'none' && readsMessages && !read.includes('messages')) {
+    const messages = await work.patiently(() => work.records.messages.get(id))
+    if (messages === undefined) task = 'unread'
   }
-  if (added.size > 0 && mark.print === (await work.prints.of(item, added))) {
-    work.tellAdoption(`the service sends new fields (${list}: ${[...added].join(', ')})`)
-    return { ...row, task }
+  if (mark.print === print) {
+    const isSame = mark.absence === 'no' && mark.isWatched === isWatched && mark.task === task
+    return isSame ? undefined : { ...row, task }
   }
-  return changedRow('updated')
+  if (areComparable(mark.print, print)) return changedRow('updated')
+  work.tellAdoption()
+  return typeof task === 'number' ? { ...row, task } : row
 }
 
 /** Whether an item without a row has come after the start of the feed. */
@@ -116,11 +113,6 @@ function isNewFor(work: Work, list: 'conversations' | 'contacts', item: Conversa
   const start = list in starts ? starts[list] : starts.messages
   if (typeof start !== 'number' || read.includes(list)) return true
   return typeof item.inserted_at === 'number' && item.inserted_at >= start
-}
-
-function watchedOf(watch: ReadonlySet<WatchedList>): Watched {
-  if (!watch.has('messages')) return 'c'
-  return watch.has('conversations') ? 'b' : 'm'
 }
 
 /** Refuses a page with an entry without an id, or with an id twice, because entries are told apart by their ids. */

@@ -9,23 +9,11 @@ import {
 import { sleep, throwIfAborted } from '../shared/abort.ts'
 import { notify } from '../shared/notify.ts'
 import type { WatchedList } from './change.ts'
-import type { FeedProblem, FeedSettings } from './feed-options.ts'
+import type { Counts, FeedProblem, FeedSettings } from './feed-options.ts'
 import { Fingerprints } from './fingerprints.ts'
 import type { Progress, Records } from './records.ts'
 import { Rows } from './rows.ts'
 import type { Items, Service } from './service.ts'
-
-/** What a feed counts. */
-export interface Counts {
-  passes: number
-  completedAt: number | undefined
-  requests: number
-  changes: number
-  foundByAudit: number
-  conflicts: number
-  skipped: number
-  heldDeletions: Partial<Record<WatchedList, number>>
-}
 
 /** After this many failures in a row, a pass ends, and a list is not begun again. */
 const mostFailures = { conversations: 5, cursors: 3 }
@@ -39,8 +27,6 @@ export class Work {
   readonly prints: Fingerprints
   readonly rows: { readonly conversations: Rows; readonly contacts: Rows }
   progress!: Progress
-  /** Names of fields by list, as far as this process has seen them. */
-  readonly fields = new Map<WatchedList, string[]>()
   /** Missing messages whose deletions are held back in this pass. */
   heldMessages = 0
   #failures = 0
@@ -140,43 +126,38 @@ export class Work {
     return 'resume'
   }
 
-  /** Reports the error of a conversation that is skipped until the next pass. Returns false for another error. */
-  skips(conversationId: string, error: unknown): boolean {
-    if (!(error instanceof ApiError) || error instanceof InsufficientScopeError) return false
-    if (![403, 404, 410].includes(error.status) && error.status < 500) return false
-    this.#failures += 1
-    this.report({ error, conversationId })
-    return true
-  }
-
-  /** Ends a row of failures. */
-  succeed(): void {
-    this.#failures = 0
-  }
-
   /**
-   * Remembers the names of the fields of items. Returns names that all items have and that are not among the first
-   * `known`: the service has added a field.
+   * Reads something of a conversation. Returns undefined if it cannot be read: the conversation is then skipped until the
+   * next pass.
    */
-  addedFields(list: WatchedList, items: readonly object[], known: number | undefined): ReadonlySet<string> {
-    const names = this.fieldsOf(list)
-    for (const name of items.flatMap(Object.keys)) if (!names.includes(name)) names.push(name)
-    if (known === undefined || known === 0 || items.length < 2) return new Set()
-    return new Set(names.slice(known).filter((name) => items.every((item) => Object.hasOwn(item, name))))
-  }
-
-  /** Returns the names of the fields of a list, as far as this process knows them. */
-  fieldsOf(list: WatchedList): string[] {
-    const names = this.fields.get(list) ?? [...(this.progress.fields[list] ?? [])]
-    this.fields.set(list, names)
-    return names
+  async ofConversation<Value>(id: string, read: () => Promise<Value>): Promise<Value | undefined> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const value = await read()
+        this.#failures = 0
+        return value
+      } catch (error) {
+        if (isOfConversation(error)) {
+          this.#failures += 1
+          this.report({ error, conversationId: id })
+          return undefined
+        }
+        if ((await this.afterListError('messages', error, attempt, attempt)) === 'end') return undefined
+      }
+    }
   }
 
   /** Reports that differences are taken over silently. */
-  tellAdoption(reason: string): void {
+  tellAdoption(): void {
     this.reportOnce(
-      `The feed takes over differences without reporting them, because ${reason}.`,
+      'The feed takes over differences without reporting them, because fingerprints were made by another version or with another `ignore`.',
       'Changes of the same items in this time are not reported.',
     )
   }
+}
+
+/** Whether an error is about one conversation, so that others can still be read. */
+function isOfConversation(error: unknown): boolean {
+  if (!(error instanceof ApiError) || error instanceof InsufficientScopeError) return false
+  return [403, 404, 410].includes(error.status) || error.status >= 500
 }

@@ -3,7 +3,7 @@
 
 import { operations as facts, models } from '../api/index.ts'
 import type { Method, OperationId } from '../index.ts'
-import { findSimilar } from '../shared/check-options.ts'
+import { findSimilar } from '../shared/similar.ts'
 import { inQuotes, usage } from './errors.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -94,6 +94,6 @@ function fieldsOf(name: string | undefined): readonly string[] | undefined {
 }
 
 function meant(name: string, known: readonly string[]): string {
-  const similar = findSimilar(name, Object.fromEntries(known.map((each) => [each, true])))
+  const similar = findSimilar(name, known)
   return similar === undefined ? `They have: ${known.join(', ')}.` : `Did you mean ${similar}?`
 }

@@ -1,5 +1,5 @@
 import { operations } from '../client/index.ts'
-import { findSimilar } from '../shared/check-options.ts'
+import { findSimilar } from '../shared/similar.ts'
 import { usage } from './errors.ts'
 
 export type BuiltIn = (typeof operations)[number]
@@ -8,7 +8,10 @@ export type BuiltIn = (typeof operations)[number]
 export function findOperation(id: string): BuiltIn {
   const operation = operations.find((each) => each.id === id)
   if (operation !== undefined) return operation
-  const similar = findSimilar(id, Object.fromEntries(operations.map((each) => [each.id, true])))
+  const similar = findSimilar(
+    id,
+    operations.map((each) => each.id),
+  )
   const hint = similar === undefined ? `Use one of these:\n${operationList()}` : `Did you mean ${similar}?`
   throw usage(`There is no operation "${id}".`, hint)
 }
@@ -19,7 +22,7 @@ export function findKind(kind: string, verb: 'list' | 'get', isAllowed = (_: Bui
   const operation = kinds.find(({ id }) => id === `${kind}.${verb}`)
   if (operation !== undefined) return operation
   const names = kinds.map(({ id }) => id.slice(0, -verb.length - 1))
-  const similar = findSimilar(kind, Object.fromEntries(names.map((name) => [name, true])))
+  const similar = findSimilar(kind, names)
   const hint = similar === undefined ? `Use one of: ${names.join(', ')}.` : `Did you mean ${similar}?`
   throw usage(`"${kind}" is no kind of item that this command has.`, hint)
 }

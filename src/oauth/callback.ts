@@ -1,8 +1,8 @@
 import { InvalidArgumentError, LoginError } from '../errors/index.ts'
 import { rejectedRequests } from '../errors/login-error.ts'
 import { redact } from '../errors/redact.ts'
-import { findSimilar } from '../shared/check-options.ts'
 import { knownScopes } from '../shared/scopes.ts'
+import { findSimilar } from '../shared/similar.ts'
 import type { AppSettings } from './app-options.ts'
 import { type LoginTransaction, markUsed, openSecrets } from './transaction.ts'
 
@@ -154,9 +154,8 @@ function authorizationError(
 
 /** Returns a sentence about a requested scope that is a known one with a typo. */
 function meantScope(scopes: readonly string[]): string {
-  const known = Object.fromEntries(knownScopes.map((scope) => [scope, true] as const))
-  const typo = scopes.find((scope) => !Object.hasOwn(known, scope))
-  const meant = typo && findSimilar(typo, known)
+  const typo = scopes.find((scope) => !(knownScopes as readonly string[]).includes(scope))
+  const meant = typo && findSimilar(typo, knownScopes)
   return meant ? ` Did you mean the scope \`${meant}\` instead of \`${typo}\`?` : ''
 }
 

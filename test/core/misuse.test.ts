@@ -27,7 +27,7 @@ describe('a misspelled or misplaced name is rejected, not ignored', () => {
   ])('%s: %s', async (_, argument, call) => {
     const error = (await rejection(call())) as InvalidArgumentError
     expect(error).toMatchObject({ name: 'InvalidArgumentError', argument, outcome: 'not-sent' })
-    expect(error.message).toMatch(/Use one of:|Did you mean `(maxItems|body)`\?$/)
+    expect(error.message).toMatch(/Use one of: `/)
   })
 
   const source = { getAccessToken: () => token }
@@ -40,12 +40,12 @@ describe('a misspelled or misplaced name is rejected, not ignored', () => {
     ['maxRetrys', 'maxRetries', () => client.me({ maxRetrys: 5 } as never)],
     ['extrabody', 'extraBody', () => client.contacts.create({ email: 'a@b.c' }, { extrabody: {} } as never)],
     ['prefech', 'prefetch', () => client.members.list({}, { prefech: false } as never)],
-  ])('with a suggestion: %s, for %s', async (argument, meant, use) => {
+  ])('with the names that exist: %s, for %s', async (argument, meant, use) => {
     expect(await rejection(startedBy(use))).toMatchObject({
       name: 'InvalidArgumentError',
       argument,
       outcome: 'not-sent',
-      hint: expect.stringMatching(new RegExp(`^Did you mean \`${meant}\`\\?`)),
+      hint: expect.stringMatching(new RegExp(`^Use one of: .*\`${meant}\``)),
     })
   })
 

@@ -137,7 +137,7 @@ test.each<[why: string, message: string, job: FaultTestJob, options?: FaultTestO
 const noAssignments = 'killed-before-assignment@1 was never injected: the job made 0 assignments.'
 
 test.each<[what: string, options: object, message: string]>([
-  ['an unknown option', { fault: [] }, '`fault` is not an option of `faultTest`. Did you mean `faults`?'],
+  ['an unknown option', { fault: [] }, '`fault` is not an option of `faultTest`. Use one of: '],
   ['an unknown fault', { faults: ['503'] }, 'There is no fault "503". Use one of: unavailable, '],
   ['the id of no run', { only: ['unavailable@x'] }, '`only[0]` must be an integer of at least 1'],
   ['an id with two requests', { only: ['unavailable@1@2'] }, '"unavailable@1@2" is not the id of a run.'],

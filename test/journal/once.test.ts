@@ -847,7 +847,9 @@ describe('the storage', () => {
       new WriteJournal(options as { workspace: typeof workspace; storage: never })
     expect(create({ workspace })).toThrow('`storage` lacks `get`, `compareAndSet`, `list`.')
     expect(create({ storage: memoryStorage() })).toThrow('`workspace` must be a client, not undefined.')
-    expect(create({ workspace, storage: memoryStorage(), confirmTimout: 5 })).toThrow('Did you mean `confirmTimeout`?')
+    expect(create({ workspace, storage: memoryStorage(), confirmTimout: 5 })).toThrow(
+      '`confirmTimout` is not an option',
+    )
   })
 })
 

@@ -36,12 +36,6 @@ function secretsOf(login: StartedLogin): string[] {
   return plain.flatMap((secret) => [secret, ...encodedForms(secret)]).concat(basic.toString('base64'))
 }
 
-/** Returns texts as they are, and those without a space also wrapped: the others would hide everything. */
-function quoted(texts: readonly string[]): string {
-  const long = texts.filter((text) => text.length > 18 && !text.includes(' '))
-  return [...long.map((text) => text.replace(/.{7}/gu, '$&\n')), ...texts].join(' ')
-}
-
 /** Searches for secrets in what is printed, as it shows without line breaks and spaces. */
 function expectNoLeak(value: unknown, secrets: readonly string[]) {
   const text = printed(value).replace(/\\n|\s/g, '')
@@ -82,7 +76,7 @@ describe('reveals no secret in the error', () => {
     (status: number, shape: (text: string) => unknown): Responder =>
     (response, request) => {
       const { authorization = '' } = request.headers
-      const sent = quoted([...request.form.values(), clientSecret, authorization.slice(6)])
+      const sent = [...request.form.values(), clientSecret, authorization.slice(6)].join(' ')
       const text = `${sent} ${request.form} ${authorization} ${accessToken}`
       response.writeHead(status, {
         'content-type': 'application/json',
@@ -138,7 +132,7 @@ describe('reveals no secret in the error', () => {
     const secrets = secretsOf(login)
     // What the app has not sent is not known to it.
     const unknown = [accessToken, sealSecret].flatMap(encodedForms)
-    const callback = callbackOf(login, change(quoted(secrets.filter((secret) => !unknown.includes(secret)))))
+    const callback = callbackOf(login, change(secrets.filter((secret) => !unknown.includes(secret)).join(' ')))
     expectNoLeak(await rejection(app.finishLogin(callback, login.transaction)), secrets)
   })
 
@@ -188,7 +182,7 @@ describe('reveals no secret in the error', () => {
 async function quoteAndThrow(request: Request): Promise<never> {
   const body = await request.text()
   const { authorization = '' } = Object.fromEntries(request.headers)
-  const text = `${quoted([...new URLSearchParams(body).values(), authorization.slice(6)])} ${body} ${authorization}`
+  const text = [...new URLSearchParams(body).values(), authorization.slice(6), body, authorization].join(' ')
   const cause = Object.assign(new Error(text), { code: text, name: text })
   throw Object.assign(new TypeError(`could not send ${text}`, { cause }), { request, config: { body } })
 }

@@ -261,6 +261,69 @@ const special: Row[] = [
   },
 ]
 
+// Polls: two workers, in one process or two, read again and again, and each sends two replies a minute.
+
+/** @param interval from the end of a read to the next one, in seconds */
+function polls(
+  title: string,
+  interval: number,
+  limitersOf: (limiter: () => RateLimiter) => readonly [RateLimiter, RateLimiter],
+  misses: Row['misses'],
+  background = true,
+): Row {
+  return {
+    title: `20 in each minute, replies beside polls after ${interval} s, ${title}`,
+    async run(seed, limiter) {
+      const clock = new SimulatedClock()
+      const random = new Random(seed)
+      const limit = perMinute(20)
+      const end = 30 * minute
+      const [reads, replies] = [new Tally(5 * minute, end), new Tally(5 * minute, end)]
+      for (const rateLimiter of limitersOf(limiter)) {
+        void new SimulatedClient(clock, random, limit, reads, rateLimiter, { background }).poll(interval * second, end)
+        void new SimulatedClient(clock, random, limit, replies, rateLimiter).load(1 / 30, end, '/replies', 'POST')
+        await clock.runUntil(clock.now + 15 * second)
+      }
+      await clock.runUntil(end + 5 * minute)
+      clock.stop()
+      const used = (replies.served + reads.served) / 5
+      return { failed: replies.failed, refused: replies.refusedShare, used, p95: replies.p95(), late: 0 }
+    },
+    misses,
+  }
+}
+
+const beside = [
+  polls('1 process', 1, oneOf, ({ failed, used, p95 }) =>
+    failed > 0 ? 'failed' : used < 90 ? 'used' : p95 > 60 && 'p95',
+  ),
+  // The rows above and below are needed only while these two are as bad.
+  polls('1 process, without giving way', 1, oneOf, ({ failed }) => failed < 30 && 'better', false),
+  polls(
+    '2 processes',
+    1,
+    (limiter) => [limiter(), limiter()],
+    ({ failed, p95 }) => (failed > 10 ? 'failed' : p95 < 60 && 'better'),
+  ),
+  polls(
+    '2 processes',
+    10,
+    (limiter) => [limiter(), limiter()],
+    ({ failed, p95 }) => (failed > 0 ? 'failed' : p95 > 1 && 'p95'),
+  ),
+  polls(
+    '2 processes, with the shared limiter of the guide',
+    1,
+    () => oneOf(() => sharedLimiter(3 * second)),
+    ({ failed, p95 }) => (failed > 0 ? 'failed' : p95 > 10 && 'p95'),
+  ),
+]
+
+function oneOf(limiter: () => RateLimiter): readonly [RateLimiter, RateLimiter] {
+  const one = limiter()
+  return [one, one]
+}
+
 /** Sends the calls of all clients at an interval, as the limiter of docs/rate-limits.md does with the clock of Redis. */
 function sharedLimiter(interval: number): RateLimiter {
   let next = 0
@@ -312,7 +375,7 @@ const wanted = process.argv[2] ?? ''
 let missed = 0
 let stale = 0
 console.log(`| Row | failed, % | refused, % | used, % | p95, s | without a limiter | | | | |\n|${' --- |'.repeat(10)}`)
-for (const row of [...incidents, ...budgets, ...special].filter(({ title }) => title.includes(wanted))) {
+for (const row of [...incidents, ...budgets, ...special, ...beside].filter(({ title }) => title.includes(wanted))) {
   const nothing = { failed: 0, refused: 0, used: 0, p95: 0, late: 0 }
   const without = row.isCompared ? await meanOf(row, () => none) : nothing
   const result = await meanOf(row, () => new AdaptiveRateLimiter())

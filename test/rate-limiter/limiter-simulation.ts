@@ -90,6 +90,8 @@ export interface ServiceOptions {
   readonly hasHeader?: boolean
   /** Of a request, in milliseconds; half to one and a half of it is used. */
   readonly latency?: number
+  /** Whether the client's calls give way to writes. */
+  readonly background?: boolean
 }
 
 /** What became of the calls that were made in a time, and of the requests in that time. */
@@ -134,7 +136,7 @@ export class SimulatedClient {
     limit: Limit,
     tally: Tally,
     rateLimiter: RateLimiter | undefined,
-    { hasHeader = true, latency = 50 }: ServiceOptions = {},
+    { hasHeader = true, latency = 50, background = false }: ServiceOptions = {},
   ) {
     this.#clock = clock
     this.#tally = tally
@@ -145,19 +147,20 @@ export class SimulatedClient {
       const headers = new Headers(wait > 0 && hasHeader ? { 'retry-after': String(Math.ceil(wait / 1_000)) } : {})
       return { status: wait > 0 ? 429 : 200, headers, text: async () => '{}' }
     }
-    this.#workspace = new SupportWorkspace({
+    const workspace = new SupportWorkspace({
       baseUrl: 'https://service.example',
       accessToken: 'swot_simulated',
       fetch,
       rateLimitKey: 'key',
       ...(rateLimiter && { rateLimiter }),
     })
+    this.#workspace = background ? workspace.withOptions({ background }) : workspace
   }
 
   /** Makes a call. Resolves when it is over, whether it succeeds or not. */
-  async call(path: `/${string}` = '/things'): Promise<void> {
+  async call(path: `/${string}` = '/things', method: 'GET' | 'POST' = 'GET'): Promise<void> {
     const madeAt = this.#clock.now
-    const isFailed = await this.#workspace.request('GET', path).then(
+    const isFailed = await this.#workspace.request(method, path).then(
       () => false,
       () => true,
     )
@@ -173,10 +176,18 @@ export class SimulatedClient {
     for (let count = 0; count < workers; count += 1) void repeat()
   }
 
-  /** Makes this many calls a second until a time. */
-  async load(perSecond: number, end: number, path?: `/${string}`): Promise<void> {
+  /** Reads until a time, with an interval from the end of one read to the next. */
+  async poll(interval: number, end: number): Promise<void> {
     while (this.#clock.now < end) {
-      void this.call(path)
+      await this.call()
+      await this.#clock.wait(interval)
+    }
+  }
+
+  /** Makes this many calls a second until a time. */
+  async load(perSecond: number, end: number, path?: `/${string}`, method?: 'GET' | 'POST'): Promise<void> {
+    while (this.#clock.now < end) {
+      void this.call(path, method)
       await this.#clock.wait(1_000 / perSecond)
     }
   }
