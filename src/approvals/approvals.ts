@@ -157,9 +157,11 @@ const youngest = 3_600_000
  *
  * @example
  * const approvals = new Approvals({ workspace, storage, secret })
- * await approvals.propose(`reply:${message.id}`, (client) => client.messages.create(id, { body_html }), { basis: message.id })
- * for (const draft of await approvals.list({ state: 'pending' })) console.log(draft.key, draft.body)
- * await approvals.approve(key, { digest, by: 'may' })
+ * const body_html = '<p>Your refund is on its way.</p>'
+ * await approvals.propose(`reply:${id}`, (client) => client.messages.create(id, { body_html }))
+ * for (const { key, digest } of await approvals.list({ state: 'pending' })) {
+ *   await approvals.approve(key, { digest, by: 'may' })
+ * }
  * for await (const result of approvals.send()) console.log(result.key, result.state)
  */
 export class Approvals {

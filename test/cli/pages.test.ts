@@ -78,6 +78,12 @@ describe('the commands of the pages', () => {
     const withToken = { ...env, SUPPORT_WORKSPACE_TOKEN: token }
     if (args[0] === 'login' && !args.includes('--help')) {
       expect((await logIn(sandbox, args, env)).code).toBe(0)
+    } else if (args[0] === 'sandbox' && (args[1] === 'receive' || args[1] === 'answer')) {
+      const address = new URL(sandbox.url)
+      const id = sandbox.state.conversations[0]?.id ?? ''
+      const words = [...args.with(2, id), '--port', address.port]
+      expect(await run(words)).toMatchObject({ code: 0, stderr: '' })
+      expect(sandbox.state.messages(id)[0]?.source).toBe(args[1] === 'answer' ? 'dashboard' : 'email')
     } else if (args[0] === 'sandbox') {
       const running = start([...args, '--port', '0'])
       await running.printed('Ctrl+C')
