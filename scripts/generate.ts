@@ -180,8 +180,8 @@ function dataOf(operation: ApiOperation | undefined): string {
     actor === 'self' && `actor: 'self'`,
     `evidence: '${evidence}'`,
     envelope !== 'item' && `envelope: '${envelope}'`,
-    body && `body: ${isKnownBody ? 'lazyBodySchema' : 'lazySchema'}('${body}')`,
-    response && `response: lazySchema('${response}')`,
+    body && `body: /* @__PURE__ */ ${isKnownBody ? 'lazyBodySchema' : 'lazySchema'}('${body}')`,
+    response && `response: /* @__PURE__ */ lazySchema('${response}')`,
   ]
   return `{\n${parts.filter(Boolean).join(',\n')},\n}`
 }

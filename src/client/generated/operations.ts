@@ -10,7 +10,7 @@ export const meOperation = {
   path: '/api/oauth/v1/me',
   evidence: 'specification',
   envelope: 'bare',
-  response: lazySchema('me'),
+  response: /* @__PURE__ */ lazySchema('me'),
 } as const satisfies Operation
 
 export const conversationOperations = {
@@ -21,7 +21,7 @@ export const conversationOperations = {
     scope: 'conversations:read',
     evidence: 'specification',
     envelope: 'list',
-    response: lazySchema('conversation'),
+    response: /* @__PURE__ */ lazySchema('conversation'),
   },
   get: {
     id: 'conversations.get',
@@ -29,7 +29,7 @@ export const conversationOperations = {
     path: '/api/oauth/v1/conversations/{conversation_id}',
     scope: 'conversations:read',
     evidence: 'inferred',
-    response: lazySchema('conversation'),
+    response: /* @__PURE__ */ lazySchema('conversation'),
   },
   create: {
     id: 'conversations.create',
@@ -38,8 +38,8 @@ export const conversationOperations = {
     scope: 'conversations:write',
     actor: 'self',
     evidence: 'reference',
-    body: lazyBodySchema('createConversationBody'),
-    response: lazySchema('conversation'),
+    body: /* @__PURE__ */ lazyBodySchema('createConversationBody'),
+    response: /* @__PURE__ */ lazySchema('conversation'),
   },
   update: {
     id: 'conversations.update',
@@ -47,8 +47,8 @@ export const conversationOperations = {
     path: '/api/oauth/v1/conversations/{conversation_id}',
     scope: 'conversations:write',
     evidence: 'inferred',
-    body: lazyBodySchema('updateConversationBody'),
-    response: lazySchema('conversation'),
+    body: /* @__PURE__ */ lazyBodySchema('updateConversationBody'),
+    response: /* @__PURE__ */ lazySchema('conversation'),
   },
   assign: {
     id: 'conversations.assign',
@@ -57,8 +57,8 @@ export const conversationOperations = {
     scope: 'conversations:write',
     actor: 'self',
     evidence: 'reference',
-    body: lazyBodySchema('assignConversationBody'),
-    response: lazySchema('conversationAssignee'),
+    body: /* @__PURE__ */ lazyBodySchema('assignConversationBody'),
+    response: /* @__PURE__ */ lazySchema('conversationAssignee'),
   },
   unassign: {
     id: 'conversations.unassign',
@@ -78,7 +78,7 @@ export const messageOperations = {
     scope: 'messages:read',
     evidence: 'reference',
     envelope: 'list',
-    response: lazySchema('message'),
+    response: /* @__PURE__ */ lazySchema('message'),
   },
   create: {
     id: 'messages.create',
@@ -87,8 +87,8 @@ export const messageOperations = {
     scope: 'messages:write',
     actor: 'self',
     evidence: 'reference',
-    body: lazyBodySchema('createMessageBody'),
-    response: lazySchema('message'),
+    body: /* @__PURE__ */ lazyBodySchema('createMessageBody'),
+    response: /* @__PURE__ */ lazySchema('message'),
   },
   update: {
     id: 'messages.update',
@@ -96,8 +96,8 @@ export const messageOperations = {
     path: '/api/oauth/v1/conversations/{conversation_id}/messages/{id}',
     scope: 'messages:write',
     evidence: 'reference',
-    body: lazyBodySchema('updateMessageBody'),
-    response: lazySchema('message'),
+    body: /* @__PURE__ */ lazyBodySchema('updateMessageBody'),
+    response: /* @__PURE__ */ lazySchema('message'),
   },
   delete: {
     id: 'messages.delete',
@@ -118,7 +118,7 @@ export const noteOperations = {
     scope: 'notes:read',
     evidence: 'inferred',
     envelope: 'list',
-    response: lazySchema('message'),
+    response: /* @__PURE__ */ lazySchema('message'),
   },
   create: {
     id: 'notes.create',
@@ -127,8 +127,8 @@ export const noteOperations = {
     scope: 'notes:write',
     actor: 'self',
     evidence: 'reference',
-    body: lazyBodySchema('createNoteBody'),
-    response: lazySchema('message'),
+    body: /* @__PURE__ */ lazyBodySchema('createNoteBody'),
+    response: /* @__PURE__ */ lazySchema('message'),
   },
 } as const satisfies Operations
 
@@ -140,7 +140,7 @@ export const contactOperations = {
     scope: 'contacts:read',
     evidence: 'reference',
     envelope: 'list',
-    response: lazySchema('contact'),
+    response: /* @__PURE__ */ lazySchema('contact'),
   },
   get: {
     id: 'contacts.get',
@@ -148,7 +148,7 @@ export const contactOperations = {
     path: '/api/oauth/v1/contacts/{id}',
     scope: 'contacts:read',
     evidence: 'inferred',
-    response: lazySchema('contact'),
+    response: /* @__PURE__ */ lazySchema('contact'),
   },
   create: {
     id: 'contacts.create',
@@ -157,8 +157,8 @@ export const contactOperations = {
     scope: 'contacts:write',
     actor: 'self',
     evidence: 'reference',
-    body: lazyBodySchema('createContactBody'),
-    response: lazySchema('contact'),
+    body: /* @__PURE__ */ lazyBodySchema('createContactBody'),
+    response: /* @__PURE__ */ lazySchema('contact'),
   },
   update: {
     id: 'contacts.update',
@@ -166,8 +166,8 @@ export const contactOperations = {
     path: '/api/oauth/v1/contacts/{id}',
     scope: 'contacts:write',
     evidence: 'reference',
-    body: lazyBodySchema('updateContactBody'),
-    response: lazySchema('contact'),
+    body: /* @__PURE__ */ lazyBodySchema('updateContactBody'),
+    response: /* @__PURE__ */ lazySchema('contact'),
   },
 } as const satisfies Operations
 
@@ -179,7 +179,7 @@ export const memberOperations = {
     scope: 'users:read',
     evidence: 'reference',
     envelope: 'list',
-    response: lazySchema('member'),
+    response: /* @__PURE__ */ lazySchema('member'),
   },
   get: {
     id: 'members.get',
@@ -187,7 +187,7 @@ export const memberOperations = {
     path: '/api/oauth/v1/users/{id}',
     scope: 'users:read',
     evidence: 'reference',
-    response: lazySchema('member'),
+    response: /* @__PURE__ */ lazySchema('member'),
   },
   invite: {
     id: 'members.invite',
@@ -196,8 +196,8 @@ export const memberOperations = {
     scope: 'users:write',
     actor: 'self',
     evidence: 'reference',
-    body: lazyBodySchema('inviteMemberBody'),
-    response: lazySchema('member'),
+    body: /* @__PURE__ */ lazyBodySchema('inviteMemberBody'),
+    response: /* @__PURE__ */ lazySchema('member'),
   },
   update: {
     id: 'members.update',
@@ -206,8 +206,8 @@ export const memberOperations = {
     scope: 'users:write',
     actor: 'self',
     evidence: 'reference',
-    body: lazyBodySchema('updateMemberBody'),
-    response: lazySchema('member'),
+    body: /* @__PURE__ */ lazyBodySchema('updateMemberBody'),
+    response: /* @__PURE__ */ lazySchema('member'),
   },
   remove: {
     id: 'members.remove',
@@ -226,7 +226,7 @@ export const organizationOperations = {
     path: '/api/oauth/v1/organization',
     scope: 'organization:read',
     evidence: 'reference',
-    response: lazySchema('organization'),
+    response: /* @__PURE__ */ lazySchema('organization'),
   },
   update: {
     id: 'organization.update',
@@ -235,8 +235,8 @@ export const organizationOperations = {
     scope: 'organization:write',
     actor: 'self',
     evidence: 'reference',
-    body: lazyBodySchema('updateOrganizationBody'),
-    response: lazySchema('organization'),
+    body: /* @__PURE__ */ lazyBodySchema('updateOrganizationBody'),
+    response: /* @__PURE__ */ lazySchema('organization'),
   },
   getSettings: {
     id: 'organization.getSettings',
@@ -244,7 +244,7 @@ export const organizationOperations = {
     path: '/api/oauth/v1/organization/settings',
     scope: 'organization:read',
     evidence: 'inferred',
-    response: lazySchema('organizationSettings'),
+    response: /* @__PURE__ */ lazySchema('organizationSettings'),
   },
   updateSettings: {
     id: 'organization.updateSettings',
@@ -252,8 +252,8 @@ export const organizationOperations = {
     path: '/api/oauth/v1/organization/settings',
     scope: 'organization:write',
     evidence: 'reference',
-    body: lazyBodySchema('updateOrganizationSettingsBody'),
-    response: lazySchema('organizationSettings'),
+    body: /* @__PURE__ */ lazyBodySchema('updateOrganizationSettingsBody'),
+    response: /* @__PURE__ */ lazySchema('organizationSettings'),
   },
 } as const satisfies Operations
 
@@ -265,7 +265,7 @@ export const taskOperations = {
     scope: 'tasks:read',
     evidence: 'inferred',
     envelope: 'list',
-    response: lazySchema('task'),
+    response: /* @__PURE__ */ lazySchema('task'),
   },
   get: {
     id: 'tasks.get',
@@ -273,7 +273,7 @@ export const taskOperations = {
     path: '/api/oauth/v1/tasks/{id}',
     scope: 'tasks:read',
     evidence: 'inferred',
-    response: lazySchema('task'),
+    response: /* @__PURE__ */ lazySchema('task'),
   },
   create: {
     id: 'tasks.create',
@@ -281,8 +281,8 @@ export const taskOperations = {
     path: '/api/oauth/v1/tasks',
     scope: 'tasks:write',
     evidence: 'inferred',
-    body: lazySchema('createTaskBody'),
-    response: lazySchema('task'),
+    body: /* @__PURE__ */ lazySchema('createTaskBody'),
+    response: /* @__PURE__ */ lazySchema('task'),
   },
   update: {
     id: 'tasks.update',
@@ -290,8 +290,8 @@ export const taskOperations = {
     path: '/api/oauth/v1/tasks/{id}',
     scope: 'tasks:write',
     evidence: 'inferred',
-    body: lazySchema('updateTaskBody'),
-    response: lazySchema('task'),
+    body: /* @__PURE__ */ lazySchema('updateTaskBody'),
+    response: /* @__PURE__ */ lazySchema('task'),
   },
   delete: {
     id: 'tasks.delete',
@@ -311,7 +311,7 @@ export const segmentOperations = {
     scope: 'segments:read',
     evidence: 'inferred',
     envelope: 'list',
-    response: lazySchema('segment'),
+    response: /* @__PURE__ */ lazySchema('segment'),
   },
   get: {
     id: 'segments.get',
@@ -319,7 +319,7 @@ export const segmentOperations = {
     path: '/api/oauth/v1/segments/{id}',
     scope: 'segments:read',
     evidence: 'inferred',
-    response: lazySchema('segment'),
+    response: /* @__PURE__ */ lazySchema('segment'),
   },
   create: {
     id: 'segments.create',
@@ -327,8 +327,8 @@ export const segmentOperations = {
     path: '/api/oauth/v1/segments',
     scope: 'segments:write',
     evidence: 'inferred',
-    body: lazySchema('createSegmentBody'),
-    response: lazySchema('segment'),
+    body: /* @__PURE__ */ lazySchema('createSegmentBody'),
+    response: /* @__PURE__ */ lazySchema('segment'),
   },
   update: {
     id: 'segments.update',
@@ -336,8 +336,8 @@ export const segmentOperations = {
     path: '/api/oauth/v1/segments/{id}',
     scope: 'segments:write',
     evidence: 'inferred',
-    body: lazySchema('updateSegmentBody'),
-    response: lazySchema('segment'),
+    body: /* @__PURE__ */ lazySchema('updateSegmentBody'),
+    response: /* @__PURE__ */ lazySchema('segment'),
   },
   delete: {
     id: 'segments.delete',
