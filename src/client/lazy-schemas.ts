@@ -37,15 +37,15 @@ async function load(): Promise<Loaded> {
  * console.log(result.issues?.length) // 1
  */
 export const schemas = {
-  me: lazySchema('me'),
-  conversation: lazySchema('conversation'),
-  conversationAssignee: lazySchema('conversationAssignee'),
-  message: lazySchema('message'),
-  contact: lazySchema('contact'),
-  member: lazySchema('member'),
-  organization: lazySchema('organization'),
-  organizationSettings: lazySchema('organizationSettings'),
-  task: lazySchema('task'),
-  segment: lazySchema('segment'),
-  user: lazySchema('user'),
+  me: /* @__PURE__ */ lazySchema('me'),
+  conversation: /* @__PURE__ */ lazySchema('conversation'),
+  conversationAssignee: /* @__PURE__ */ lazySchema('conversationAssignee'),
+  message: /* @__PURE__ */ lazySchema('message'),
+  contact: /* @__PURE__ */ lazySchema('contact'),
+  member: /* @__PURE__ */ lazySchema('member'),
+  organization: /* @__PURE__ */ lazySchema('organization'),
+  organizationSettings: /* @__PURE__ */ lazySchema('organizationSettings'),
+  task: /* @__PURE__ */ lazySchema('task'),
+  segment: /* @__PURE__ */ lazySchema('segment'),
+  user: /* @__PURE__ */ lazySchema('user'),
 } as const
