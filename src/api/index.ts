@@ -2,9 +2,8 @@
 // Written by hand, and the source of src/client/generated. The client does not import this folder, so that its bundle
 // stays small.
 
-export type { Evidence } from '../core/index.ts'
-export type { Fact, Source, Statement } from './fact.ts'
+export type { Fact, Source } from './fact.ts'
 export type { ApiField, ApiModel } from './models/field.ts'
 export { type ModelName, models } from './models.ts'
 export type { ApiOperation } from './operations/operation.ts'
-export { type OperationId, operations } from './operations.ts'
+export { operations } from './operations.ts'

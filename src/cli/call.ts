@@ -169,7 +169,7 @@ async function listItems({ workspace }: Session, list: Listing, terminal: Termin
   const format = flags.format ?? (stdout.isTTY && !terminal.json ? 'table' : 'ndjson')
   const isWithAssignees = format === 'table' && kind === 'conversations' && flags.fields === undefined
   const settings = {
-    ...(stdout.isTTY && { width: stdout.columns ?? 80 }),
+    ...(stdout.isTTY && { width: stdout.columns || 80 }),
     ...(isWithAssignees && { names: await namesOfMembers(workspace, signal) }),
   }
   const print = createFormatter(format, kind, flags, settings)

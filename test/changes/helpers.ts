@@ -2,7 +2,7 @@ import { SupportWorkspace, SupportWorkspaceError } from 'support-workspace-sdk'
 import { type Change, ChangeFeed, type ChangeFeedOptions, type FeedProblem } from 'support-workspace-sdk/changes'
 import { type KeyValueStorage, memoryStorage } from 'support-workspace-sdk/storage'
 import { expect } from 'vitest'
-import { type SimulatedService, type State, textOf } from './simulated-service.ts'
+import { type SimulatedService, textOf } from './simulated-service.ts'
 
 /** What ends a process of the simulation. */
 export class Crash extends SupportWorkspaceError {
@@ -142,30 +142,6 @@ export function expectReplica(log: Log, service: SimulatedService): void {
     for (const message of messages.values()) now.set(`messages ${message.id}`, textOf(message))
   }
   expect(new Map([...log.replica].sort())).toEqual(new Map([...now].sort()))
-}
-
-/**
- * Expects that every state that lasted for enough complete passes was reported. Returns the number of such states.
- *
- * @param disturbed requests that moved items between pages. A pass around them can miss an item
- */
-export function expectStates(
-  log: Log,
-  states: readonly State[],
-  passes: readonly Pass[],
-  disturbed: readonly number[],
-  needed = 1,
-): number {
-  const clean = passes.filter(({ from, to }) => !disturbed.some((at) => at >= from && at <= to))
-  let count = 0
-  for (const { resource, id, text, from, to } of states) {
-    const within = clean.filter((pass) => pass.from >= from && pass.to < to).length
-    if (within < needed) continue
-    count += 1
-    const state = `${resource} ${id} ${text}`
-    if (!log.reported.has(state)) throw new Error(`Lost: ${state}, there from ${from} to ${to}`)
-  }
-  return count
 }
 
 /** Returns a storage that a first pass has filled. */
