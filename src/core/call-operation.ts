@@ -93,7 +93,7 @@ function planList(
 
 /** Checks the input with the schemas of the operation, within the `totalTimeout` of the call. */
 async function prepare(call: CapturedCall, { settings }: Core): Promise<PreparedCall> {
-  const prepared = prepareCall(call, settings.warn)
+  const prepared = prepareCall(call)
   if (!isPromise(prepared)) return prepared
   const record = new CallRecord({ ...call, body: undefined }, settings)
   const { clock } = record
