@@ -161,7 +161,7 @@ function operationsFile(): string {
     return `export const ${name} = {\n${members.join(',\n')},\n} as const satisfies Operations`
   })
   return `import type { Operation } from '../../core/index.ts'
-import { lazyBodySchema, lazySchema } from '../lazy-schemas.ts'
+import { lazySchema } from '../lazy-schemas.ts'
 import type { Operations } from '../resources/resource.ts'
 
 ${groups.join('\n\n')}
@@ -171,7 +171,6 @@ ${groups.join('\n\n')}
 function dataOf(operation: ApiOperation | undefined): string {
   if (operation === undefined) throw new Error('The operation is missing.')
   const { id, method, path, scope, actor, evidence, envelope, body, response } = operation
-  const isKnownBody = body !== undefined && Object.keys(models[body].fields).length > 0
   const parts = [
     `id: '${id}'`,
     `method: '${method}'`,
@@ -180,7 +179,7 @@ function dataOf(operation: ApiOperation | undefined): string {
     actor === 'self' && `actor: 'self'`,
     `evidence: '${evidence}'`,
     envelope !== 'item' && `envelope: '${envelope}'`,
-    body && `body: /* @__PURE__ */ ${isKnownBody ? 'lazyBodySchema' : 'lazySchema'}('${body}')`,
+    body && `body: /* @__PURE__ */ lazySchema('${body}')`,
     response && `response: /* @__PURE__ */ lazySchema('${response}')`,
   ]
   return `{\n${parts.filter(Boolean).join(',\n')},\n}`

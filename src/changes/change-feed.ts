@@ -1,4 +1,4 @@
-import { checkSignal, trace, traced } from '../core/index.ts'
+import { checkSignal } from '../core/index.ts'
 import {
   type Check,
   checkFunction,
@@ -97,14 +97,10 @@ export class ChangeFeed implements AsyncIterable<Change> {
    * @throws RequestError if the remedy is `reconnect` or `fix`. With `retry`, the feed waits and goes on.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<Change, void, undefined> {
-    try {
-      const service = new Service(this.#settings, () => {
-        this.#counts.requests += 1
-      })
-      yield* new Run(new Work(this.#settings, service, this.#records, this.#counts), this.#skipped).changes()
-    } catch (thrown) {
-      throw trace(thrown)
-    }
+    const service = new Service(this.#settings, () => {
+      this.#counts.requests += 1
+    })
+    yield* new Run(new Work(this.#settings, service, this.#records, this.#counts), this.#skipped).changes()
   }
 
   /**
@@ -114,13 +110,11 @@ export class ChangeFeed implements AsyncIterable<Change> {
    * @returns whether the change was there
    * @throws ChangeFeedError if the storage failed.
    */
-  skip(key: string): Promise<boolean> {
-    return traced(async () => {
-      const isThere = await acknowledge(this.#records, checkText('key', key))
-      this.#skipped.add(key)
-      if (isThere) this.#counts.skipped += 1
-      return isThere
-    })
+  async skip(key: string): Promise<boolean> {
+    const isThere = await acknowledge(this.#records, checkText('key', key))
+    this.#skipped.add(key)
+    if (isThere) this.#counts.skipped += 1
+    return isThere
   }
 
   /**
@@ -129,10 +123,8 @@ export class ChangeFeed implements AsyncIterable<Change> {
    *
    * @throws ChangeFeedError if the storage failed.
    */
-  acceptDeletions(): Promise<void> {
-    return traced(async () => {
-      await this.#records.progress.change('', (now) => now && { ...now, accepted: now.held })
-    })
+  async acceptDeletions(): Promise<void> {
+    await this.#records.progress.change('', (now) => now && { ...now, accepted: now.held })
   }
 
   /** Returns what the feed has done since this object was created. */

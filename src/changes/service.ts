@@ -1,5 +1,5 @@
 import { type Contact, type Conversation, fetchOf, type Message, type SupportWorkspace } from '../client/index.ts'
-import { inner, type Paginated } from '../core/index.ts'
+import type { Paginated } from '../core/index.ts'
 import { InvalidArgumentError, NotFoundError, SupportWorkspaceError } from '../errors/index.ts'
 import { sha256 } from '../shared/bytes.ts'
 import { isObject, parseObject } from '../shared/json.ts'
@@ -47,7 +47,7 @@ export class Service {
 
   /** Asks `/me`. The first request of a feed. */
   async identify(): Promise<string> {
-    await inner(this.#client.me({ signal: this.#settings.signal }))
+    await this.#client.me({ signal: this.#settings.signal })
     return this.place as string
   }
 
@@ -74,7 +74,7 @@ export class Service {
   async isGone(id: string): Promise<boolean> {
     const query = this.#withoutLimit.has('messages') ? {} : { limit: 1 }
     try {
-      await inner(this.#client.messages.list(id, query, { signal: this.#settings.signal }))
+      await this.#client.messages.list(id, query, { signal: this.#settings.signal })
       return false
     } catch (error) {
       if (error instanceof NotFoundError) return true

@@ -88,7 +88,7 @@ async function serve(flags: Flags, terminal: Terminal): Promise<void> {
     for (const uri of redirectUri) sandbox.registerRedirectUri(uri)
     for (const rule of faults) sandbox.faults.add(rule)
     const tokens = { self: self ?? sandbox.issueToken({ actor: 'self' }), app: app ?? sandbox.issueToken() }
-    await terminal.print(welcome(sandbox, tokens))
+    await terminal.print(welcome(sandbox, tokens, terminal.io.platform))
     if (!signal.aborted) await once(signal, 'abort')
   } catch (thrown) {
     throw thrown instanceof TypeError ? asFlag(thrown) : thrown
@@ -160,7 +160,9 @@ function logLine({ at, method, path, status, actor, scope, fault, ignored }: Rec
   return `${columns.filter((column) => column !== undefined).join('  ')}\n`
 }
 
-function welcome({ app, url }: Sandbox, tokens: { self: string; app: string }): string {
+function welcome({ app, url }: Sandbox, tokens: { self: string; app: string }, platform: string): string {
+  const set = (name: string, value: string) =>
+    platform === 'win32' ? `$env:${name} = '${value}'` : `export ${name}=${value}`
   return `The sandbox is listening on ${url}
 
   console            ${url}/
@@ -170,9 +172,10 @@ function welcome({ app, url }: Sandbox, tokens: { self: string; app: string }): 
   token, actor=app   ${tokens.app}
   token, actor=self  ${tokens.self}
 
-Open the console in a browser, or try:
+Open the console in a browser. Programs and commands use the sandbox in every terminal where you paste these two lines:
 
-  curl -H 'Authorization: Bearer ${tokens.app}' '${url}/api/oauth/v1/conversations?limit=2'
+  ${set('SUPPORT_WORKSPACE_URL', url)}
+  ${set('SUPPORT_WORKSPACE_TOKEN', tokens.self)}
 
 Press Ctrl+C to stop.
 `

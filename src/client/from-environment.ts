@@ -19,7 +19,7 @@ export function readEnvironment(): { readonly baseUrl: string; readonly accessTo
     throw new InvalidArgumentError(
       'SUPPORT_WORKSPACE_TOKEN',
       'The environment variable SUPPORT_WORKSPACE_TOKEN is not set.',
-      `Set it to the token of a login, and SUPPORT_WORKSPACE_URL if the service is not ${serviceUrl}. To try the SDK without an account, run \`npx support-workspace-sdk sandbox\`, which prints both as lines to paste.`,
+      `Set it to the token of a login, and SUPPORT_WORKSPACE_URL if the service is not ${serviceUrl}. To try the SDK without an account, run \`npx --no -- support-workspace-sdk sandbox\`, which prints both as lines to paste.`,
     )
   }
   return { baseUrl: url === undefined || url === '' ? serviceUrl : url, accessToken }

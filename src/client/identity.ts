@@ -1,4 +1,4 @@
-import { type AccessTokenSource, type ClientOptions, inner } from '../core/index.ts'
+import type { AccessTokenSource, ClientOptions } from '../core/index.ts'
 import { InsufficientScopeError, SupportWorkspaceError } from '../errors/index.ts'
 import { scopesIn } from '../shared/scopes.ts'
 import type { SupportWorkspace } from './client.ts'
@@ -80,7 +80,7 @@ export class TokenIdentities {
         see?.(token)
       }),
     )
-    const { organization, user, scopes, actor } = await inner(client.me())
+    const { organization, user, scopes, actor } = await client.me()
     if (typeof organization?.id !== 'string' || organization.id === '') {
       throw new SupportWorkspaceError('The service does not tell the organization of the token.', {
         hint: 'Without it, the key of another organization could be taken for the one of this organization.',

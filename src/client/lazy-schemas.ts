@@ -18,11 +18,6 @@ export function lazySchema<Name extends keyof Models>(name: Name): Schema<Models
   return { '~standard': { version: 1, vendor: 'support-workspace-sdk', validate } } as Schema<Models[Name]>
 }
 
-/** Returns the schema of a body, which knows the names of its documented fields. */
-export function lazyBodySchema<Name extends keyof Models>(name: Name): Schema<Models[Name]> {
-  return Object.assign(lazySchema(name), { documentedNames: () => loaded?.documentedNames(name) })
-}
-
 async function load(): Promise<Loaded> {
   loaded = await import('./schemas/validate.ts')
   return loaded

@@ -15,7 +15,6 @@ import { isPromise } from './call-clock.ts'
 import { checkHeaders, type HeaderSource } from './headers.ts'
 import { checkOperation, checkPath, isCustom, type Operation, type OperationInput } from './operation.ts'
 import type { CallOptions } from './options.ts'
-import { type Warn, warnOfUndocumented } from './undocumented.ts'
 import { validateInput } from './validation.ts'
 
 /** A call with copies of its arguments, which the caller cannot change. */
@@ -200,14 +199,12 @@ function copyValue<Value>(name: string, value: Value): Value {
 /**
  * Validates the input of a call with the schemas of its operation. Returns a promise if a schema is asynchronous.
  *
- * @param warn called with a warning for each undocumented name
  * @throws InvalidArgumentError
  */
-export function prepareCall(call: CapturedCall, warn: Warn): PreparedCall | Promise<PreparedCall> {
+export function prepareCall(call: CapturedCall): PreparedCall | Promise<PreparedCall> {
   const { operation, signal } = call
   // A call that was aborted before it was made is not sent.
-  const body = operation.body === undefined || signal?.aborted ? call.body : checkBody(operation.body, call, warn)
-  if (!isCustom(operation)) warnOfUndocumented(operation, 'query', call.query, warn)
+  const body = operation.body === undefined || signal?.aborted ? call.body : checkBody(operation.body, call)
   return isPromise(body) ? Promise.resolve(body).then((text) => withQuery(call, text)) : withQuery(call, body)
 }
 
@@ -239,14 +236,11 @@ function checkQuery(schema: StandardSchemaV1, { operation, query }: CapturedCall
 }
 
 /** Validates the body. Returns it as JSON text. */
-function checkBody(schema: StandardSchemaV1, { operation, body }: CapturedCall, warn: Warn): unknown {
+function checkBody(schema: StandardSchemaV1, { operation, body }: CapturedCall): unknown {
   if (isCustom(operation)) return validateInput(schema, body, 'body', (checked) => toJson('body', checked))
   // Only a schema of the caller transforms the body.
   const value: unknown = body && JSON.parse(body as string)
-  return validateInput(schema, value, 'body', () => {
-    warnOfUndocumented(operation, 'body', value, warn)
-    return body
-  })
+  return validateInput(schema, value, 'body', () => body)
 }
 
 function addExtraBody(body: string | undefined, extra: JsonObject): string {

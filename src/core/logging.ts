@@ -62,22 +62,6 @@ export function createLog(logger: Logger | undefined, level: LogLevel | undefine
   }
 }
 
-/** The warnings that each logger has received. */
-const warnings = new WeakMap<Logger, Set<string>>()
-/** Maximum number of warnings of a logger, because their messages can contain data as names. */
-const mostWarnings = 100
-
-/** Returns a function that logs each warning once, to the console if there is no logger. */
-export function warningOnce(logger: Logger = console, level: LogLevel | undefined): (message: string) => void {
-  const log = createLog(logger, level) as Log
-  return (message) => {
-    const given = warnings.get(logger) ?? new Set()
-    if (given.size >= mostWarnings || given.has(message)) return
-    warnings.set(logger, given.add(message))
-    log('warn', message)
-  }
-}
-
 let lastUnknown: string | undefined
 
 /** Reads the level from `SUPPORT_WORKSPACE_LOG`. Names an unknown level once. */

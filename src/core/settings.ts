@@ -23,10 +23,9 @@ import { isObject, isPlainObject } from '../shared/json.ts'
 import type { WebFetch } from '../shared/web-types.ts'
 import { checkHeaders, copyAppInfo, type HeaderSource, userAgent } from './headers.ts'
 import { type Hooks, hookNames } from './hooks.ts'
-import { createLog, loggingDrift, loggingHooks, logLevels, warningOnce } from './logging.ts'
+import { createLog, loggingDrift, loggingHooks, logLevels } from './logging.ts'
 import type { Guard, Middleware } from './middleware.ts'
 import type { AccessTokenSource, ClientOptions, Drift, Logger, ValidationMode } from './options.ts'
-import type { Warn } from './undocumented.ts'
 
 const clientChecks = {
   baseUrl: (_, value) => (value instanceof URL ? value.href : value),
@@ -128,7 +127,6 @@ export interface ClientSettings {
   readonly validation: ValidationMode
   readonly onDrift: ((drift: Drift) => unknown) | undefined
   readonly hooks: Hooks | undefined
-  readonly warn: Warn
   readonly context: unknown
   /** Headers of the client. Later entries take precedence. */
   readonly headers: readonly HeaderSource[]
@@ -165,7 +163,6 @@ export function settingsOf(given: CheckedClientOptions): ClientSettings {
     onDrift: log === undefined || onDrift === undefined ? onDrift : loggingDrift(onDrift, log),
     context: given.context,
     hooks: log === undefined ? hooks : loggingHooks(hooks ?? {}, log),
-    warn: warningOnce(given.logger, given.logLevel),
     headers: [{ accept: 'application/json', ...userAgent(appInfo) }, ...(headers ? [headers] : [])],
     middleware: given.middleware ?? [],
     guard: given.guard,

@@ -13,8 +13,8 @@ afterEach(async () => {
 })
 
 /** Starts the sandbox, and returns its address when it listens. */
-async function serve(...args: string[]): Promise<Running & { readonly url: string }> {
-  const started = start(['sandbox', '--port', '0', ...args])
+async function serve(args: readonly string[] = [], platform?: string): Promise<Running & { readonly url: string }> {
+  const started = start(['sandbox', '--port', '0', ...args], platform === undefined ? {} : { platform })
   running.push(started)
   await started.printed('Ctrl+C')
   return { ...started, url: /http:\/\/127\.0\.0\.1:\d+/.exec(started.output.stdout)?.[0] ?? '' }
@@ -26,17 +26,9 @@ const read = (url: string, path: string, token: string, headers: Record<string, 
 describe('the command `sandbox`', () => {
   test('prints working tokens, and closes when it is interrupted', async () => {
     const { url, output, interrupt, ended } = await serve(
-      ...[
-        '--conversations',
-        '3',
-        '--auto-consent',
-        'deny',
-        '--redirect-uri',
-        'http://localhost:8080/back',
-        '--no-cors',
-      ],
+      '--conversations 3 --auto-consent deny --redirect-uri http://localhost:8080/back --no-cors'.split(' '),
     )
-    for (const text of ['app_sandbox', 'secret_sandbox', 'http://localhost:8080/back', `curl -H`, `${url}/\n`]) {
+    for (const text of ['app_sandbox', 'secret_sandbox', 'http://localhost:8080/back', `${url}/\n`]) {
       expect(output.stdout).toContain(text)
     }
     for (const actor of ['app', 'self']) {
@@ -52,8 +44,22 @@ describe('the command `sandbox`', () => {
     await expect(fetch(url)).rejects.toThrow()
   })
 
+  test.each([
+    ['linux', (name: string) => new RegExp(`^  export ${name}=(\\S+)$`, 'm')],
+    ['win32', (name: string) => new RegExp(`^  \\$env:${name} = '(\\S+)'$`, 'm')],
+  ])('on %s, prints the address and a token as two lines to paste', async (platform, line) => {
+    const { output } = await serve([], platform)
+    const [url = '', token = ''] = ['SUPPORT_WORKSPACE_URL', 'SUPPORT_WORKSPACE_TOKEN'].map(
+      (name) => line(name).exec(output.stdout)?.[1],
+    )
+    const env = { SUPPORT_WORKSPACE_URL: url, SUPPORT_WORKSPACE_TOKEN: token }
+    expect((await run(['whoami', '--json'], { env })).lines).toMatchObject([
+      { actor: 'self', source: 'environment', baseUrl: url },
+    ])
+  })
+
   test('writes as the customer and as a colleague into a sandbox that runs', async () => {
-    const { url } = await serve('--app-token', 'swot_app', '--conversations', '1')
+    const { url } = await serve(['--app-token', 'swot_app', '--conversations', '1'])
     const port = new URL(url).port
     const items = async (path: string) =>
       (
@@ -83,10 +89,10 @@ describe('the command `sandbox`', () => {
   })
 
   test('uses fixed tokens, limits the rate, injects faults and prints a line for each request', async () => {
-    const { url, output, printed } = await serve(
+    const { url, output, printed } = await serve([
       ...['--self-token', 'swot_self', '--app-token', 'swot_app', '--log', '--client-id', 'app_x', '--cors'],
       ...['--fault', 'status=503,path=/contacts', '--rate-limit', '3/h', '--client-secret', 'secret_x'],
-    )
+    ])
     expect(output.stdout).toMatch(/client id +app_x\n.*secret +secret_x\n/)
     const me = await read(url, 'me', 'swot_self', { origin: 'https://app.example' })
     expect([me.status, me.headers.get('access-control-allow-origin')]).toEqual([200, '*'])

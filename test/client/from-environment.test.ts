@@ -39,7 +39,9 @@ describe('fromEnvironment', () => {
   test.each([[undefined], ['']])('names the variable and the sandbox when the token is %j', (accessToken) => {
     setEnvironment('http://127.0.0.1:4010', accessToken)
     expect(() => SupportWorkspace.fromEnvironment()).toThrow(InvalidArgumentError)
-    expect(() => SupportWorkspace.fromEnvironment()).toThrow(/SUPPORT_WORKSPACE_TOKEN is not set.*sandbox/s)
+    expect(() => SupportWorkspace.fromEnvironment()).toThrow(
+      /SUPPORT_WORKSPACE_TOKEN is not set.*`npx --no -- support-workspace-sdk sandbox`, which prints both as lines to paste/s,
+    )
   })
 
   test.each([

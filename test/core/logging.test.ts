@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { ClientOptions, Logger, RateLimiter } from '../../src/index.ts'
 import { brokenConnection, json, makeClient, refusal, type Step, scripted, token } from '../helpers/client.ts'
 import { failingCallbacks } from '../helpers/failing-callbacks.ts'
@@ -171,52 +171,14 @@ describe('SUPPORT_WORKSPACE_LOG', () => {
   })
 })
 
-describe('a name that no document has', () => {
-  const hint = (extra: string) =>
-    `is not documented, and the service may ignore it. Pass it in \`${extra}\` if it does not.`
-
-  test('in a query or a body is warned of once, by its name', async () => {
-    const logger = recorder()
-    const list = () => json({ data: [], pagination: { has_more: false } })
-    const created = () => json({ data: { id: 'cnt_1' } })
-    const { contacts } = makeClient({ fetch: scripted(list, list, created, created), logger })
-    for (let i = 0; i < 2; i += 1)
-      await contacts.list({ limit: 5, stage: token } as never, { extraQuery: { known: 1 } })
-    const body = { email: 'ada@example.com', nickname: token, ['n'.repeat(50)]: token }
-    for (let i = 0; i < 2; i += 1) await contacts.create(body, { extraBody: { known: 1 } })
-    expect(logger.lines).toEqual([
-      `warn support-workspace-sdk: contacts.list: \`stage\` in the query ${hint('extraQuery')}`,
-      `warn support-workspace-sdk: contacts.create: \`nickname\` in the body ${hint('extraBody')}`,
-      `warn support-workspace-sdk: contacts.create: \`${'n'.repeat(40)}\` in the body ${hint('extraBody')}`,
-    ])
-  })
-
-  test.each<[string, Partial<ClientOptions>, number]>([
-    ['is printed by the console without a logger', {}, 1],
-    ['is not printed with `logLevel: off`', { logLevel: 'off' }, 0],
-  ])('%s', async (title, options, times) => {
-    const warn = vi.fn()
-    vi.stubGlobal('console', { ...console, warn })
-    onTestFinished(() => void vi.unstubAllGlobals())
-    const { contacts } = makeClient({ fetch: scripted(json({ data: { id: 'cnt_1' } })), ...options })
-    await contacts.update('cnt_1', { [title]: true } as never)
-    expect(warn).toHaveBeenCalledTimes(times)
-  })
-
-  test('is warned of for the first hundred names', async () => {
-    const logger = recorder()
-    const { contacts } = makeClient({ fetch: scripted(json({ data: { id: 'cnt_1' } })), logger })
-    const names = Array.from({ length: 101 }, (_, number) => `name${number}`)
-    await contacts.update('cnt_1', Object.fromEntries(names.map((name) => [name, true])) as never)
-    expect(logger.lines).toHaveLength(100)
-  })
-
-  test('in an operation of the caller, and in a body that no document describes, is none', async () => {
-    const logger = recorder()
-    const client = makeClient({ fetch: scripted(json({ data: { id: 'tsk_1' } }), json({ data: {} })), logger })
-    await client.tasks.create({ whatever: 1 })
-    const operation = { id: 'own', method: 'GET', path: '/own' } as const
-    await client.call(operation, { query: { whatever: 1 } })
-    expect(logger.lines).toEqual([])
-  })
+test('a name that no document has is sent without a word, because the types and the command check names', async () => {
+  const logger = recorder()
+  const printed = (['debug', 'info', 'warn', 'error'] as const).map((level) => vi.spyOn(console, level))
+  const fetch = scripted(json({ data: [], pagination: { has_more: false } }), json({ data: { id: 'cnt_1' } }))
+  const { contacts } = makeClient({ fetch, logger })
+  await contacts.list({ stage: 'new' } as never)
+  await contacts.update('cnt_1', { nickname: 'Ada' } as never)
+  expect(fetch.requests.map(({ url }) => new URL(url).search)).toEqual(['?stage=new', ''])
+  expect(await fetch.requests[1]?.json()).toEqual({ nickname: 'Ada' })
+  expect([...logger.lines, ...printed.flatMap(({ mock }) => mock.calls)]).toEqual([])
 })

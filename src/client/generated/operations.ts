@@ -1,7 +1,7 @@
 // Generated from src/api by `npm run generate`. Do not edit.
 
 import type { Operation } from '../../core/index.ts'
-import { lazyBodySchema, lazySchema } from '../lazy-schemas.ts'
+import { lazySchema } from '../lazy-schemas.ts'
 import type { Operations } from '../resources/resource.ts'
 
 export const meOperation = {
@@ -38,7 +38,7 @@ export const conversationOperations = {
     scope: 'conversations:write',
     actor: 'self',
     evidence: 'reference',
-    body: /* @__PURE__ */ lazyBodySchema('createConversationBody'),
+    body: /* @__PURE__ */ lazySchema('createConversationBody'),
     response: /* @__PURE__ */ lazySchema('conversation'),
   },
   update: {
@@ -47,7 +47,7 @@ export const conversationOperations = {
     path: '/api/oauth/v1/conversations/{conversation_id}',
     scope: 'conversations:write',
     evidence: 'inferred',
-    body: /* @__PURE__ */ lazyBodySchema('updateConversationBody'),
+    body: /* @__PURE__ */ lazySchema('updateConversationBody'),
     response: /* @__PURE__ */ lazySchema('conversation'),
   },
   assign: {
@@ -57,7 +57,7 @@ export const conversationOperations = {
     scope: 'conversations:write',
     actor: 'self',
     evidence: 'reference',
-    body: /* @__PURE__ */ lazyBodySchema('assignConversationBody'),
+    body: /* @__PURE__ */ lazySchema('assignConversationBody'),
     response: /* @__PURE__ */ lazySchema('conversationAssignee'),
   },
   unassign: {
@@ -87,7 +87,7 @@ export const messageOperations = {
     scope: 'messages:write',
     actor: 'self',
     evidence: 'reference',
-    body: /* @__PURE__ */ lazyBodySchema('createMessageBody'),
+    body: /* @__PURE__ */ lazySchema('createMessageBody'),
     response: /* @__PURE__ */ lazySchema('message'),
   },
   update: {
@@ -96,7 +96,7 @@ export const messageOperations = {
     path: '/api/oauth/v1/conversations/{conversation_id}/messages/{id}',
     scope: 'messages:write',
     evidence: 'reference',
-    body: /* @__PURE__ */ lazyBodySchema('updateMessageBody'),
+    body: /* @__PURE__ */ lazySchema('updateMessageBody'),
     response: /* @__PURE__ */ lazySchema('message'),
   },
   delete: {
@@ -127,7 +127,7 @@ export const noteOperations = {
     scope: 'notes:write',
     actor: 'self',
     evidence: 'reference',
-    body: /* @__PURE__ */ lazyBodySchema('createNoteBody'),
+    body: /* @__PURE__ */ lazySchema('createNoteBody'),
     response: /* @__PURE__ */ lazySchema('message'),
   },
 } as const satisfies Operations
@@ -157,7 +157,7 @@ export const contactOperations = {
     scope: 'contacts:write',
     actor: 'self',
     evidence: 'reference',
-    body: /* @__PURE__ */ lazyBodySchema('createContactBody'),
+    body: /* @__PURE__ */ lazySchema('createContactBody'),
     response: /* @__PURE__ */ lazySchema('contact'),
   },
   update: {
@@ -166,7 +166,7 @@ export const contactOperations = {
     path: '/api/oauth/v1/contacts/{id}',
     scope: 'contacts:write',
     evidence: 'reference',
-    body: /* @__PURE__ */ lazyBodySchema('updateContactBody'),
+    body: /* @__PURE__ */ lazySchema('updateContactBody'),
     response: /* @__PURE__ */ lazySchema('contact'),
   },
 } as const satisfies Operations
@@ -196,7 +196,7 @@ export const memberOperations = {
     scope: 'users:write',
     actor: 'self',
     evidence: 'reference',
-    body: /* @__PURE__ */ lazyBodySchema('inviteMemberBody'),
+    body: /* @__PURE__ */ lazySchema('inviteMemberBody'),
     response: /* @__PURE__ */ lazySchema('member'),
   },
   update: {
@@ -206,7 +206,7 @@ export const memberOperations = {
     scope: 'users:write',
     actor: 'self',
     evidence: 'reference',
-    body: /* @__PURE__ */ lazyBodySchema('updateMemberBody'),
+    body: /* @__PURE__ */ lazySchema('updateMemberBody'),
     response: /* @__PURE__ */ lazySchema('member'),
   },
   remove: {
@@ -235,7 +235,7 @@ export const organizationOperations = {
     scope: 'organization:write',
     actor: 'self',
     evidence: 'reference',
-    body: /* @__PURE__ */ lazyBodySchema('updateOrganizationBody'),
+    body: /* @__PURE__ */ lazySchema('updateOrganizationBody'),
     response: /* @__PURE__ */ lazySchema('organization'),
   },
   getSettings: {
@@ -252,7 +252,7 @@ export const organizationOperations = {
     path: '/api/oauth/v1/organization/settings',
     scope: 'organization:write',
     evidence: 'reference',
-    body: /* @__PURE__ */ lazyBodySchema('updateOrganizationSettingsBody'),
+    body: /* @__PURE__ */ lazySchema('updateOrganizationSettingsBody'),
     response: /* @__PURE__ */ lazySchema('organizationSettings'),
   },
 } as const satisfies Operations

@@ -18,16 +18,6 @@ export function validate(name: Name, value: unknown): StandardSchemaV1.Result<un
   return issues === undefined ? { value } : { issues }
 }
 
-/**
- * Returns the names of the documented fields of a schema, or undefined if its fields are undocumented. The names are
- * loaded with the schemas, which a write loads anyway, so that the client's bundle stays small.
- */
-export function documentedNames(name: Name): readonly string[] | undefined {
-  const { shape } = all[name].def
-  const names = Object.keys(shape)
-  return names.length === 0 ? undefined : names
-}
-
 const predicates = Object.fromEntries(
   Object.entries(all).map(([name, schema]) => [name, predicateOf(schema)]),
 ) as Record<Name, Predicate>

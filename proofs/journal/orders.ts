@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, vi } from 'vitest'
-import { Random } from '../helpers/random.ts'
-import { digestAtOnce } from './digest-at-once.ts'
+import { Random } from '../../test/helpers/random.ts'
+import { digestAtOnce } from '../../test/journal/digest-at-once.ts'
 import { type Counts, runOrder, type Scenario } from './random-orders.ts'
 
 export const oneKey: Scenario = { keys: ['a'], processes: 3 }

@@ -1,4 +1,4 @@
-import type { Connection, ConnectionStore } from '../../../src/oauth/index.ts'
+import type { Connection, ConnectionStore } from '../../src/oauth/index.ts'
 import { type Action, view } from './model.ts'
 
 /** Operates on the connection of an organization, and returns the result as the model writes it. */

@@ -3,8 +3,8 @@ import { SupportWorkspace } from 'support-workspace-sdk'
 import { WriteJournal } from 'support-workspace-sdk/journal'
 import type { KeyValueStorage } from 'support-workspace-sdk/storage'
 import { vi } from 'vitest'
-import { mapStorage } from '../connections/helpers/storages.ts'
-import { brokenConnection, json, page, refusal, refusedConnection } from '../helpers/client.ts'
+import { mapStorage } from '../../test/connections/helpers/storages.ts'
+import { brokenConnection, json, page, refusal, refusedConnection } from '../../test/helpers/client.ts'
 
 /** Which keys are written, each in how many processes. All have the same text in the same place. */
 export interface Scenario {

@@ -23,11 +23,11 @@ import { openConnections } from '../../examples/fleet-sync/connections.ts'
 import { openDatabase } from '../../examples/fleet-sync/open-database.ts'
 import { mirrorOne } from '../../examples/fleet-sync/scheduler.ts'
 import { readSettings } from '../../examples/fleet-sync/settings.ts'
-import { FleetProcess } from './helpers/fleet-process.ts'
-import { findPostgres, startPostgres } from './helpers/postgres-server.ts'
-import { startRedis } from './helpers/redis-server.ts'
-import { baselineOf, compare, startService } from './helpers/service.ts'
-import { startProxy } from './helpers/silent-proxy.ts'
+import { FleetProcess } from '../../test/fleet/helpers/fleet-process.ts'
+import { findPostgres, startPostgres } from '../../test/fleet/helpers/postgres-server.ts'
+import { startRedis } from '../../test/fleet/helpers/redis-server.ts'
+import { baselineOf, compare, startService } from '../../test/fleet/helpers/service.ts'
+import { startProxy } from '../../test/fleet/helpers/silent-proxy.ts'
 
 const { values: options } = parseArgs({
   options: {

@@ -1,4 +1,4 @@
-// Processes that are killed at random moments. The gate kills ten of each, and `npm run proofs` a hundred: KILLS.
+// Processes that are killed at random moments.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,10 +6,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { describe, expect, type TestContext, test, vi } from 'vitest'
-import { Random } from '../helpers/random.ts'
+import { Random } from '../../test/helpers/random.ts'
+import { isFull } from '../is-full.ts'
 
 const cli = fileURLToPath(new URL('../../src/cli/cli.ts', import.meta.url))
-const kills = Number(process.env.KILLS ?? 10)
+const kills = isFull ? 100 : 5
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
 const patient = { timeout: kills * 10_000 + 120_000 }
 

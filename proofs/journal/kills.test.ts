@@ -2,9 +2,9 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { type FaultRule, type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { moduleFor } from '../connections/helpers/open-storage.ts'
-import { describeOnStorages } from '../connections/helpers/servers.ts'
-import { messages } from './helpers.ts'
+import { moduleFor } from '../../test/connections/helpers/open-storage.ts'
+import { describeOnStorages } from '../../test/connections/helpers/servers.ts'
+import { messages } from '../../test/journal/helpers.ts'
 import type { KillOrder, KillReport } from './kill-worker.ts'
 
 const worker = fileURLToPath(new URL('./kill-worker.ts', import.meta.url))

@@ -3,13 +3,14 @@ import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Order, Report } from './helpers/kill-worker.ts'
-import { type Action, type Event, isLinearizable } from './helpers/model.ts'
-import { moduleFor } from './helpers/open-storage.ts'
-import { describeOnStorages } from './helpers/servers.ts'
+import { moduleFor } from '../../test/connections/helpers/open-storage.ts'
+import { describeOnStorages } from '../../test/connections/helpers/servers.ts'
+import { isFull } from '../is-full.ts'
+import type { Order, Report } from './kill-worker.ts'
+import { type Action, type Event, isLinearizable } from './model.ts'
 
-/** How long to run on each storage. `npm run check` runs it longer. */
-const milliseconds = Number(process.env.KILL_SECONDS ?? 2) * 1000
+/** How long to run on each storage. */
+const milliseconds = isFull ? 450_000 : 3_000
 const operationsInRound = 8
 
 describeOnStorages((kind, address) => {
@@ -38,7 +39,7 @@ describeOnStorages((kind, address) => {
       workers = await Promise.all(workers.map((worker) => (worker === victim ? Worker.start(module) : worker)))
     }
     for (const worker of workers) worker.kill()
-    if (process.env.KILL_SECONDS !== undefined) console.log(`${kind}: ${JSON.stringify(counts)}, 0 violations`)
+    console.log(`${kind}: ${JSON.stringify(counts)}, 0 violations`)
     expect(counts.rounds).toBeGreaterThan(0)
   })
 })
@@ -142,7 +143,7 @@ class Worker {
   }
 
   private constructor(module: string) {
-    const path = fileURLToPath(new URL('./helpers/kill-worker.ts', import.meta.url))
+    const path = fileURLToPath(new URL('./kill-worker.ts', import.meta.url))
     this.#child = fork(path, [module], { execArgv: ['--no-warnings'] })
     this.#child.on('message', (report: Report) => {
       this.#waiting.get(report.id)?.(report)

@@ -1,9 +1,9 @@
 /**
  * Measures what the guide says of the fleet: what a sync pass costs, what the idle scheduler costs, and who starves.
  *
- *   node --import ./scripts/from-source.js test/fleet/measure.ts cost --organizations 1000
- *   node --import ./scripts/from-source.js test/fleet/measure.ts idle --organizations 1000
- *   node --import ./scripts/from-source.js test/fleet/measure.ts starve
+ *   node --import ./scripts/from-source.js proofs/fleet/measure.ts cost --organizations 1000
+ *   node --import ./scripts/from-source.js proofs/fleet/measure.ts idle --organizations 1000
+ *   node --import ./scripts/from-source.js proofs/fleet/measure.ts starve
  *
  * One worker runs in this process, on Postgres, beside the sandbox.
  */
@@ -20,8 +20,8 @@ import { readSettings } from '../../examples/fleet-sync/settings.ts'
 import { timeIn } from '../../examples/fleet-sync/tables.ts'
 import { runWorker } from '../../examples/fleet-sync/worker.ts'
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts'
-import { findPostgres, startPostgres } from './helpers/postgres-server.ts'
-import { startRedis } from './helpers/redis-server.ts'
+import { findPostgres, startPostgres } from '../../test/fleet/helpers/postgres-server.ts'
+import { startRedis } from '../../test/fleet/helpers/redis-server.ts'
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

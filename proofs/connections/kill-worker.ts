@@ -1,7 +1,7 @@
 // A process with a store, which the test makes operate and kills. Its storage sends some writes twice and loses some responses.
-import { type ConnectionNotSavedError, ConnectionStore, type ConnectionStoreError } from '../../../src/oauth/index.ts'
+import { type ConnectionNotSavedError, ConnectionStore, type ConnectionStoreError } from '../../src/oauth/index.ts'
+import { open } from '../../test/connections/helpers/open-storage.ts'
 import type { Action } from './model.ts'
-import { open } from './open-storage.ts'
 import { nameIn, operate } from './operate.ts'
 
 /** An operation of the connection of an organization. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { everyOrder, type Operation, type Scenario, type Start } from './helpers/orders.ts'
+import { isFull } from '../is-full.ts'
+import { everyOrder, type Operation, type Scenario, type Start } from './orders.ts'
 
 /** The operations, by name. */
 const operations = {
@@ -52,10 +53,7 @@ async function runAll(scenarios: readonly Scenario[]): Promise<{ scenarios: numb
   return { scenarios: scenarios.length, orders }
 }
 
-/** `ORDERS=pairs` takes every pair, and adds the faults; `ORDERS=triples` adds three operations. They take minutes. */
-const isShort = process.env.ORDERS === undefined
-
-const pairs = choices(2).filter((_, index) => !isShort || index % 4 === 0)
+const pairs = choices(2).filter((_, index) => isFull || index % 4 === 0)
 const ways: readonly [string, Partial<Scenario>][] = [
   ['in two processes', {}],
   ['in one process', { inOneProcess: true }],
@@ -65,17 +63,17 @@ const faults: typeof ways = [
   ['whose writes lose their responses', { fault: 'response lost' }],
 ]
 
-test.each(isShort ? ways : [...ways, ...faults])(
+test.each(isFull ? [...ways, ...faults] : ways)(
   'two operations %s have the results of a sequence in every order of their storage calls',
   async (title, options) => {
     const counts = await runAll(pairs.flatMap((pair) => scenariosOf(pair, options)))
     expect(counts.orders).toBeGreaterThan(counts.scenarios)
-    if (!isShort) console.log(`two operations ${title}: ${JSON.stringify(counts)}`)
+    console.log(`two operations ${title}: ${JSON.stringify(counts)}`)
   },
   600_000,
 )
 
-if (process.env.ORDERS === 'triples') {
+if (isFull) {
   test('three operations in three processes have the results of a sequence', async () => {
     const chosen = choices(3).filter(
       (three) => !three.some((name) => name === 'list' || name === 'setMetadata to nothing'),

@@ -1,15 +1,15 @@
 import { setImmediate } from 'node:timers/promises'
-import { RecordFormat } from '../../../src/connections/record.ts'
+import { RecordFormat } from '../../src/connections/record.ts'
 import {
   type Connection,
   type ConnectionNotSavedError,
   ConnectionStore,
   type ConnectionStoreError,
   type KeyValueStorage,
-} from '../../../src/oauth/index.ts'
+} from '../../src/oauth/index.ts'
+import { mapStorage } from '../../test/connections/helpers/storages.ts'
 import { type Action, type Event, isLinearizable, type Rules, type State } from './model.ts'
 import { nameIn, operate } from './operate.ts'
-import { mapStorage } from './storages.ts'
 
 const baseUrl = 'https://service.example'
 const key = 'app.a.o'

@@ -4,7 +4,7 @@
 
 import { readFileSync } from 'node:fs'
 import { AdaptiveRateLimiter, type RateLimiter } from 'support-workspace-sdk'
-import { Random } from '../helpers/random.ts'
+import { Random } from '../../test/helpers/random.ts'
 import {
   bucket,
   type Limit,

@@ -1,5 +1,5 @@
 import { type RateLimiter, SupportWorkspace } from 'support-workspace-sdk'
-import type { Random } from '../helpers/random.ts'
+import type { Random } from '../../test/helpers/random.ts'
 
 /** Returns 0 if a request is served at this time, otherwise the milliseconds until it would be. */
 export type Limit = (now: number) => number

@@ -5,10 +5,11 @@ import { type Counts, explore } from '../../test/approvals/explore.ts'
 import { scenarios } from '../../test/approvals/scenarios.ts'
 import { moduleFor, open } from '../../test/connections/helpers/open-storage.ts'
 import { describeOnStorages } from '../../test/connections/helpers/servers.ts'
+import { isFull } from '../is-full.ts'
 
 const timeout = 6_000_000
 
-test('nothing goes wrong in memory in any order with two switches', { timeout }, async () => {
+test.runIf(isFull)('nothing goes wrong in memory in any order with two switches', { timeout }, async () => {
   const counts: Counts = { orders: 0, crossed: 0, states: {} }
   for (const scenario of scenarios) {
     await explore(scenario, { switches: 2, open: async () => memoryStorage() }, counts)
@@ -18,7 +19,7 @@ test('nothing goes wrong in memory in any order with two switches', { timeout },
 })
 
 describeOnStorages((kind, address) => {
-  test('nothing goes wrong in any order with one switch', { timeout }, async () => {
+  test.runIf(isFull)('nothing goes wrong in any order with one switch', { timeout }, async () => {
     const storage = await open(moduleFor(kind, address()))
     const counts: Counts = { orders: 0, crossed: 0, states: {} }
     let number = 0

@@ -2,7 +2,7 @@
 // request, before it leaves and after its response.
 import { SupportWorkspace } from '../../src/index.ts'
 import { WriteJournal } from '../../src/journal/index.ts'
-import { open } from '../connections/helpers/open-storage.ts'
+import { open } from '../../test/connections/helpers/open-storage.ts'
 
 /** What a process is started with. */
 export interface KillOrder {

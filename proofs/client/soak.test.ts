@@ -4,11 +4,12 @@ import { runInNewContext } from 'node:vm'
 import { RateLimitError, RequestError, SupportWorkspace } from 'support-workspace-sdk'
 import { type Fault, type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type CountingSignal, countingSignal } from '../helpers/counting-signal.ts'
-import { Random } from '../helpers/random.ts'
-import { turns } from '../helpers/turns.ts'
+import { type CountingSignal, countingSignal } from '../../test/helpers/counting-signal.ts'
+import { Random } from '../../test/helpers/random.ts'
+import { turns } from '../../test/helpers/turns.ts'
+import { isFull } from '../is-full.ts'
 
-const seconds = Number(process.env.SOAK_SECONDS ?? 4)
+const seconds = isFull ? 600 : 10
 const loopsPerClient = 6
 
 /** The faults of about every second request. The latency exceeds the timeouts of two clients. */
