@@ -15,10 +15,8 @@ import type { SealSecret } from '../shared/seal.ts'
 import { checkMethods, checkStorage, type KeyValueStorage, StoredTexts } from '../storage/interface.ts'
 import type { Change, WatchedList } from './change.ts'
 import type { ChangeFeedOptions, Counts, FeedSettings, FeedStatus } from './feed-options.ts'
-import { acknowledge } from './outbox.ts'
-import { openRecords, type Records } from './records.ts'
+import { acknowledge, openRecords, type Records } from './records.ts'
 import { Run } from './run.ts'
-import { Service } from './service.ts'
 import { Work } from './work.ts'
 
 const checkNames =
@@ -78,7 +76,8 @@ export class ChangeFeed implements AsyncIterable<Change> {
     checkMethods('workspace', options.workspace, ['withOptions'], 'Pass a `SupportWorkspace`.')
     const { watch = ['conversations', 'messages'], deletions = [] } = given
     const storage = checkStorage(options.storage)
-    this.#records = openRecords(storage, given.name ?? 'feed', new StoredTexts(given.secret, 'change feed'))
+    const texts = new StoredTexts(given.secret, 'change feed')
+    this.#records = openRecords(storage, given.name ?? 'feed', texts, new Set(watch))
     this.#settings = {
       workspace: options.workspace,
       ...{ signal: given.signal, onProblem: given.onProblem, maxDeletions: given.maxDeletions },
@@ -98,10 +97,7 @@ export class ChangeFeed implements AsyncIterable<Change> {
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<Change, void, undefined> {
     try {
-      const service = new Service(this.#settings, () => {
-        this.#counts.requests += 1
-      })
-      yield* new Run(new Work(this.#settings, service, this.#records, this.#counts), this.#skipped).changes()
+      yield* new Run(new Work(this.#settings, this.#records, this.#counts), this.#skipped).changes()
     } catch (thrown) {
       throw trace(thrown)
     }
@@ -131,7 +127,10 @@ export class ChangeFeed implements AsyncIterable<Change> {
    */
   acceptDeletions(): Promise<void> {
     return traced(async () => {
-      await this.#records.progress.change('', (now) => now && { ...now, accepted: now.held })
+      await this.#records.progress.change('', (now) => ({
+        write: now && { ...now, accepted: now.held },
+        result: undefined,
+      }))
     })
   }
 
