@@ -32,7 +32,7 @@ export default defineConfig({
     // packages of its folder: `npm run test:engines`, `test:openapi`. The last are run by the tests of the guides.
     exclude: [
       ...defaultExclude,
-      'test/**/*.{slow,proof}.test.ts',
+      'test/**/*.slow.test.ts',
       'test/browser/**',
       'test/engines/**',
       'test/openapi/**',

@@ -18,8 +18,9 @@ const required = { REQUIRE_REDIS: '1', REQUIRE_POSTGRES: '1' }
 
 // The longest first, so that none is left over at the end.
 const checks: readonly Step[] = [
-  { title: 'slow tests', command: 'npm run test:slow', env: { SOAK_SECONDS: '15', KILL_SECONDS: '3', ...required } },
+  { title: 'slow tests', command: 'npm run test:slow', env: required },
   { title: 'tests', command: 'npm test', env: required },
+  { title: 'proofs, in their short form', command: 'npm run test:proofs', env: required },
   { title: 'browsers and site', command: 'npm run --ignore-scripts test:browser', usesBuild: true },
   { title: 'runtimes and bundlers', command: 'npm run --ignore-scripts test:runtimes', usesBuild: true },
   { title: 'fleet', command: 'npm run fleet-proof -- --short', isIdle: true },
@@ -35,22 +36,10 @@ const checks: readonly Step[] = [
 ]
 
 const proofs: readonly Step[] = [
-  {
-    title: 'all orders of three operations on connections',
-    command: 'npm test -- test/connections/orders.test.ts',
-    env: { ORDERS: 'triples' },
-  },
-  {
-    title: 'processes killed for half an hour, and a soak',
-    command: 'npm run test:proof',
-    env: { KILL_SECONDS: '450', KILLS: '100', SOAK_SECONDS: '600', ...required },
-  },
-  {
-    title: 'thousands of worlds of a change feed',
-    command: 'npm test -- test/changes',
-    env: { FEED_SEEDS: '500' },
-  },
+  { title: 'proofs', command: 'npm run test:proofs', env: { PROOFS: 'full', ...required } },
+  { title: 'thousands of worlds of a change feed', command: 'npm test -- test/changes', env: { FEED_SEEDS: '500' } },
   { title: 'change feed: sabotages', command: 'npm run feed-sabotages' },
+  { title: 'approvals: sabotages', command: 'npm run approvals-sabotages' },
   { title: 'rate limiters', command: 'npm run limiter-rows' },
   { title: 'fleet', command: 'npm run fleet-proof' },
   { title: 'fleet: sabotages', command: 'npm run fleet-sabotages' },

@@ -1,7 +1,7 @@
 // src/approvals keeps writes that wait for a person, and sends what was approved. It stands on the journal.
 
 import { type Message, type SupportWorkspace, TokenIdentities } from '../client/index.ts'
-import { type ClientOptions, changeableChecks, traced } from '../core/index.ts'
+import { type ClientOptions, changeableChecks } from '../core/index.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import {
   type Check,
@@ -194,68 +194,62 @@ export class Approvals {
    *   on the same storage uses the key; or if `author` is missing with the token of an app.
    * @throws ApprovalsError if the storage fails
    */
-  propose(key: string, write: WriteFunction, options: ProposeOptions = {}): Promise<Proposal> {
-    return traced(async () => {
-      checkText('key', key)
-      checkFunction('write', write)
-      const given = readOptions(options, proposeChecks, '`propose`')
-      const there = await this.#records.get(key)
-      if (there !== undefined && !mayReplace(there, given)) return toProposal(key, there)
-      if (await this.#records.isForeign(key)) {
-        const problem = `The key "${key}" is used by a write journal on the same storage.`
-        throw new InvalidArgumentError('key', problem, 'Use another key, or another storage.')
-      }
-      const call = await capture(this.#workspace, write)
-      const { organization, author, actor } = await this.#identities.current()
-      const person = given.author ?? (actor === 'app' ? undefined : author)
-      if (person === undefined) throw noAuthor()
-      const { conversation_id: conversationId } = call.parameters
-      const reader = this.#workspace.withOptions({ fresh: true })
-      const { isGone, ...basis } = await knownAt(reader, conversationId, given.basis)
-      const { id, method, path, scope, actor: actorOf, envelope, evidence } = call.operation
-      const proposedAt = Date.now()
-      const content = {
-        service: call.baseUrl,
-        ...{ organization, author: person },
-        operation: JSON.parse(JSON.stringify({ id, method, path, scope, actor: actorOf, envelope, evidence })),
-        ...{ path: call.path, parameters: { ...call.parameters }, query: JSON.parse(JSON.stringify(call.query)) },
-        text: call.body === undefined ? undefined : JSON.stringify(call.body),
-        ...basis,
-        expiresAt: given.expiresIn === undefined ? undefined : proposedAt + given.expiresIn,
-      }
-      const entry: ProposalEntry = {
-        ...{ epoch: 1, state: 'pending', decisions: [], earlier: [] },
-        ...content,
-        digest: (await digestOf(content)) as string,
-        ...{ conversationId, proposedAt },
-        ...(isGone && { state: 'stale', endedAt: proposedAt, reason: 'The message of its basis is gone.' }),
-      }
-      return this.#change(key, (now) => {
-        const isFree = now === undefined || mayReplace(now, given)
-        return isFree ? { write: entry, result: entry } : { result: now }
-      })
+  async propose(key: string, write: WriteFunction, options: ProposeOptions = {}): Promise<Proposal> {
+    checkText('key', key)
+    checkFunction('write', write)
+    const given = readOptions(options, proposeChecks, '`propose`')
+    const there = await this.#records.get(key)
+    if (there !== undefined && !mayReplace(there, given)) return toProposal(key, there)
+    if (await this.#records.isForeign(key)) {
+      const problem = `The key "${key}" is used by a write journal on the same storage.`
+      throw new InvalidArgumentError('key', problem, 'Use another key, or another storage.')
+    }
+    const call = await capture(this.#workspace, write)
+    const { organization, author, actor } = await this.#identities.current()
+    const person = given.author ?? (actor === 'app' ? undefined : author)
+    if (person === undefined) throw noAuthor()
+    const { conversation_id: conversationId } = call.parameters
+    const reader = this.#workspace.withOptions({ fresh: true })
+    const { isGone, ...basis } = await knownAt(reader, conversationId, given.basis)
+    const { id, method, path, scope, actor: actorOf, envelope, evidence } = call.operation
+    const proposedAt = Date.now()
+    const content = {
+      service: call.baseUrl,
+      ...{ organization, author: person },
+      operation: JSON.parse(JSON.stringify({ id, method, path, scope, actor: actorOf, envelope, evidence })),
+      ...{ path: call.path, parameters: { ...call.parameters }, query: JSON.parse(JSON.stringify(call.query)) },
+      text: call.body === undefined ? undefined : JSON.stringify(call.body),
+      ...basis,
+      expiresAt: given.expiresIn === undefined ? undefined : proposedAt + given.expiresIn,
+    }
+    const entry: ProposalEntry = {
+      ...{ epoch: 1, state: 'pending', decisions: [], earlier: [] },
+      ...content,
+      digest: (await digestOf(content)) as string,
+      ...{ conversationId, proposedAt },
+      ...(isGone && { state: 'stale', endedAt: proposedAt, reason: 'The message of its basis is gone.' }),
+    }
+    return this.#change(key, (now) => {
+      const isFree = now === undefined || mayReplace(now, given)
+      return isFree ? { write: entry, result: entry } : { result: now }
     })
   }
 
   /** Returns a proposal. Undefined if there is none. */
-  get(key: string): Promise<Proposal | undefined> {
-    return traced(async () => {
-      const entry = await this.#records.get(checkText('key', key))
-      return entry && toProposal(key, entry)
-    })
+  async get(key: string): Promise<Proposal | undefined> {
+    const entry = await this.#records.get(checkText('key', key))
+    return entry && toProposal(key, entry)
   }
 
   /** Lists the proposals that have not ended, or those in one state, the oldest first. */
-  list(filter: { readonly state?: ProposalState | undefined } = {}): Promise<readonly Proposal[]> {
-    return traced(async () => {
-      checkObject('filter', filter, "For example `{ state: 'pending' }`.")
-      const { state } = readOptions(filter, listChecks, 'the list of approvals')
-      const found: Proposal[] = []
-      const entries = state !== undefined && isFinal({ state }) ? this.#records.final() : this.#records.open()
-      for await (const [key, entry] of entries) found.push(toProposal(key, entry))
-      found.sort((one, other) => one.proposedAt - other.proposedAt)
-      return found.filter((each) => state === undefined || each.state === state)
-    })
+  async list(filter: { readonly state?: ProposalState | undefined } = {}): Promise<readonly Proposal[]> {
+    checkObject('filter', filter, "For example `{ state: 'pending' }`.")
+    const { state } = readOptions(filter, listChecks, 'the list of approvals')
+    const found: Proposal[] = []
+    const entries = state !== undefined && isFinal({ state }) ? this.#records.final() : this.#records.open()
+    for await (const [key, entry] of entries) found.push(toProposal(key, entry))
+    found.sort((one, other) => one.proposedAt - other.proposedAt)
+    return found.filter((each) => state === undefined || each.state === state)
   }
 
   /**
@@ -266,34 +260,32 @@ export class Approvals {
    *   say what was decided, and by whom.
    * @throws InvalidArgumentError if the edited body is invalid
    */
-  approve(key: string, options: ApproveOptions): Promise<Proposal> {
-    return traced(async () => {
-      checkText('key', key)
-      const { digest, by, body } = readOptions(options, approveChecks, '`approve`')
-      if (digest === undefined) throw mustBe('a text', 'digest', digest, 'Pass the digest that the page showed.')
-      if (by === undefined) throw mustBe('a text', 'by', by, 'Pass the name or id of the person.')
-      const before = await this.#records.get(key)
-      const edit = body === undefined || before === undefined ? undefined : await this.#edit(before, body)
-      const wanted = edit?.digest ?? digest
-      const approval: ProposalDecision = { decision: 'approved', by, at: Date.now(), digest: wanted }
-      const decide = (now: ProposalEntry | undefined): Decision<ProposalEntry> => {
-        const shown = now && toProposal(key, now)
-        if (now === undefined || shown === undefined) throw notAllowed(key, 'approved', undefined)
-        if ((now.state === 'approved' || now.state === 'sent') && now.digest === wanted) {
-          const isNoted = now.decisions.some((each) => each.decision === 'approved' && each.by === by)
-          const noted = { ...now, decisions: [...now.decisions, approval] }
-          return isNoted ? { result: now } : { write: noted, result: noted }
-        }
-        if (shown.state !== 'pending') throw notAllowed(key, 'approved', shown)
-        if (isOver(now)) throw notAllowed(key, 'approved', shown, 'has expired')
-        if (now.digest !== digest) throw notAllowed(key, 'approved', shown, 'is not what the person saw')
-        const earlier = wanted === digest ? now.earlier : [...now.earlier, { digest, text: now.text }]
-        const approved = { ...now, ...edit, earlier, state: 'approved', approvedAt: approval.at } as const
-        const entry = { ...approved, decisions: [...now.decisions, approval] }
-        return { write: entry, result: entry }
+  async approve(key: string, options: ApproveOptions): Promise<Proposal> {
+    checkText('key', key)
+    const { digest, by, body } = readOptions(options, approveChecks, '`approve`')
+    if (digest === undefined) throw mustBe('a text', 'digest', digest, 'Pass the digest that the page showed.')
+    if (by === undefined) throw mustBe('a text', 'by', by, 'Pass the name or id of the person.')
+    const before = await this.#records.get(key)
+    const edit = body === undefined || before === undefined ? undefined : await this.#edit(before, body)
+    const wanted = edit?.digest ?? digest
+    const approval: ProposalDecision = { decision: 'approved', by, at: Date.now(), digest: wanted }
+    const decide = (now: ProposalEntry | undefined): Decision<ProposalEntry> => {
+      const shown = now && toProposal(key, now)
+      if (now === undefined || shown === undefined) throw notAllowed(key, 'approved', undefined)
+      if ((now.state === 'approved' || now.state === 'sent') && now.digest === wanted) {
+        const isNoted = now.decisions.some((each) => each.decision === 'approved' && each.by === by)
+        const noted = { ...now, decisions: [...now.decisions, approval] }
+        return isNoted ? { result: now } : { write: noted, result: noted }
       }
-      return this.#change(key, decide)
-    })
+      if (shown.state !== 'pending') throw notAllowed(key, 'approved', shown)
+      if (isOver(now)) throw notAllowed(key, 'approved', shown, 'has expired')
+      if (now.digest !== digest) throw notAllowed(key, 'approved', shown, 'is not what the person saw')
+      const earlier = wanted === digest ? now.earlier : [...now.earlier, { digest, text: now.text }]
+      const approved = { ...now, ...edit, earlier, state: 'approved', approvedAt: approval.at } as const
+      const entry = { ...approved, decisions: [...now.decisions, approval] }
+      return { write: entry, result: entry }
+    }
+    return this.#change(key, decide)
   }
 
   /**
@@ -301,22 +293,20 @@ export class Approvals {
    *
    * @throws ApprovalsError if it is being sent, or has ended otherwise
    */
-  reject(key: string, options: RejectOptions): Promise<Proposal> {
-    return traced(async () => {
-      checkText('key', key)
-      const { by, reason } = readOptions(options, rejectChecks, '`reject`')
-      if (by === undefined) throw mustBe('a text', 'by', by, 'Pass the name or id of the person.')
-      return this.#change(key, (now) => {
-        if (now?.state === 'rejected') return { result: now }
-        const shown = now && toProposal(key, now)
-        if (now === undefined || (shown?.state !== 'pending' && shown?.state !== 'approved')) {
-          throw notAllowed(key, 'rejected', shown)
-        }
-        const rejection = { decision: 'rejected', by, at: Date.now(), digest: now.digest } as const
-        const decisions = [...now.decisions, rejection]
-        const entry = { ...now, state: 'rejected', decisions, reason, endedAt: rejection.at } as const
-        return { write: entry, result: entry }
-      })
+  async reject(key: string, options: RejectOptions): Promise<Proposal> {
+    checkText('key', key)
+    const { by, reason } = readOptions(options, rejectChecks, '`reject`')
+    if (by === undefined) throw mustBe('a text', 'by', by, 'Pass the name or id of the person.')
+    return this.#change(key, (now) => {
+      if (now?.state === 'rejected') return { result: now }
+      const shown = now && toProposal(key, now)
+      if (now === undefined || (shown?.state !== 'pending' && shown?.state !== 'approved')) {
+        throw notAllowed(key, 'rejected', shown)
+      }
+      const rejection = { decision: 'rejected', by, at: Date.now(), digest: now.digest } as const
+      const decisions = [...now.decisions, rejection]
+      const entry = { ...now, state: 'rejected', decisions, reason, endedAt: rejection.at } as const
+      return { write: entry, result: entry }
     })
   }
 
@@ -340,18 +330,16 @@ export class Approvals {
    *
    * @throws ApprovalsError if the proposal is not being sent. Its `state` and `id` say what is there now.
    */
-  resolve(key: string, as: 'applied' | 'absent'): Promise<Proposal> {
-    return traced(() => {
-      checkText('key', key)
-      checkOneOf('as', as, ['applied', 'absent'])
-      return this.#change(key, (now) => {
-        const shown = now && toProposal(key, now)
-        if (now === undefined || shown?.state !== 'sending') throw notAllowed(key, 'resolved', shown)
-        const { write, sendingAt, approvedAt, ...rest } = now
-        const entry: ProposalEntry =
-          as === 'absent' ? { ...rest, state: 'pending' } : { ...now, state: 'sent', endedAt: Date.now() }
-        return { write: entry, result: entry }
-      })
+  async resolve(key: string, as: 'applied' | 'absent'): Promise<Proposal> {
+    checkText('key', key)
+    checkOneOf('as', as, ['applied', 'absent'])
+    return this.#change(key, (now) => {
+      const shown = now && toProposal(key, now)
+      if (now === undefined || shown?.state !== 'sending') throw notAllowed(key, 'resolved', shown)
+      const { write, sendingAt, approvedAt, ...rest } = now
+      const entry: ProposalEntry =
+        as === 'absent' ? { ...rest, state: 'pending' } : { ...now, state: 'sent', endedAt: Date.now() }
+      return { write: entry, result: entry }
     })
   }
 
@@ -364,20 +352,18 @@ export class Approvals {
   forget(age: number): Promise<number>
   /** Erases a proposal that is pending. Returns whether there was one. The key is free then. */
   forget(key: string): Promise<boolean>
-  forget(what: number | string): Promise<number | boolean> {
-    return traced(async () => {
-      if (typeof what === 'string') return this.#records.erase(checkText('key', what), isErasable)
-      const last = Date.now() - checkInteger('age', what, youngest, 'Pass milliseconds, at least an hour.')
-      let count = 0
-      for await (const [key, { endedAt = last, text }] of this.#records.final()) {
-        if (text === undefined || endedAt > last) continue
-        const isForgotten = await this.#records.rewrite(key, ({ text, answers, write, reason, ...rest }) => {
-          return text === undefined ? undefined : { ...rest, query: {}, earlier: [], decisions: rest.decisions }
-        })
-        if (isForgotten) count += 1
-      }
-      return count
-    })
+  async forget(what: number | string): Promise<number | boolean> {
+    if (typeof what === 'string') return this.#records.erase(checkText('key', what), isErasable)
+    const last = Date.now() - checkInteger('age', what, youngest, 'Pass milliseconds, at least an hour.')
+    let count = 0
+    for await (const [key, { endedAt = last, text }] of this.#records.final()) {
+      if (text === undefined || endedAt > last) continue
+      const isForgotten = await this.#records.rewrite(key, ({ text, answers, write, reason, ...rest }) => {
+        return text === undefined ? undefined : { ...rest, query: {}, earlier: [], decisions: rest.decisions }
+      })
+      if (isForgotten) count += 1
+    }
+    return count
   }
 
   /** Returns an edited version, whose body was checked like the one of a call. */

@@ -1,5 +1,4 @@
 import type { SupportWorkspace } from '../client/index.ts'
-import { inner } from '../core/index.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { checkText, mustBe } from '../shared/check-options.ts'
 import type { ProposalEntry } from './proposal.ts'
@@ -33,7 +32,7 @@ export async function knownAt(
     throw new InvalidArgumentError('basis', problem, 'Leave `basis` out.')
   }
   if (typeof basis === 'object') return { known: sorted(basis) }
-  const messages = await inner(reader.messages.list(conversation, { limit: 50 }).toArray())
+  const messages = await reader.messages.list(conversation, { limit: 50 }).toArray()
   const newest = messages.reduce<(typeof messages)[number] | undefined>(
     (latest, each) => ((each.inserted_at ?? 0) > (latest?.inserted_at ?? -1) ? each : latest),
     undefined,

@@ -1,4 +1,4 @@
-import { checkSignal, trace, traced } from '../core/index.ts'
+import { checkSignal } from '../core/index.ts'
 import {
   type Check,
   checkFunction,
@@ -15,7 +15,7 @@ import type { SealSecret } from '../shared/seal.ts'
 import { checkMethods, checkStorage, type KeyValueStorage, StoredTexts } from '../storage/interface.ts'
 import type { Change, WatchedList } from './change.ts'
 import type { ChangeFeedOptions, Counts, FeedSettings, FeedStatus } from './feed-options.ts'
-import { acknowledge, openRecords, type Records } from './records.ts'
+import { acknowledge, openRecords, type Progress, type Records } from './records.ts'
 import { Run } from './run.ts'
 import { Work } from './work.ts'
 
@@ -96,11 +96,7 @@ export class ChangeFeed implements AsyncIterable<Change> {
    * @throws RequestError if the remedy is `reconnect` or `fix`. With `retry`, the feed waits and goes on.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<Change, void, undefined> {
-    try {
-      yield* new Run(new Work(this.#settings, this.#records, this.#counts), this.#skipped).changes()
-    } catch (thrown) {
-      throw trace(thrown)
-    }
+    yield* new Run(new Work(this.#settings, this.#records, this.#counts), this.#skipped).changes()
   }
 
   /**
@@ -110,13 +106,11 @@ export class ChangeFeed implements AsyncIterable<Change> {
    * @returns whether the change was there
    * @throws ChangeFeedError if the storage failed.
    */
-  skip(key: string): Promise<boolean> {
-    return traced(async () => {
-      const isThere = await acknowledge(this.#records, checkText('key', key))
-      this.#skipped.add(key)
-      if (isThere) this.#counts.skipped += 1
-      return isThere
-    })
+  async skip(key: string): Promise<boolean> {
+    const isThere = await acknowledge(this.#records, checkText('key', key))
+    this.#skipped.add(key)
+    if (isThere) this.#counts.skipped += 1
+    return isThere
   }
 
   /**
@@ -125,13 +119,9 @@ export class ChangeFeed implements AsyncIterable<Change> {
    *
    * @throws ChangeFeedError if the storage failed.
    */
-  acceptDeletions(): Promise<void> {
-    return traced(async () => {
-      await this.#records.progress.change('', (now) => ({
-        write: now && { ...now, accepted: now.held },
-        result: undefined,
-      }))
-    })
+  async acceptDeletions(): Promise<void> {
+    const accept = (now: Progress | undefined) => ({ write: now && { ...now, accepted: now.held }, result: undefined })
+    await this.#records.progress.change('', accept)
   }
 
   /** Returns what the feed has done since this object was created. */

@@ -6,7 +6,7 @@ import {
   type Message,
   type SupportWorkspace,
 } from '../client/index.ts'
-import { inner, type Paginated } from '../core/index.ts'
+import type { Paginated } from '../core/index.ts'
 import {
   ApiError,
   CursorRejectedError,
@@ -69,7 +69,7 @@ export class Reader {
 
   /** Asks `/me`. The first request of a feed. Returns a digest of the address of the service and the organization. */
   async identify(): Promise<string> {
-    await this.patiently(() => inner(this.#client.me({ signal: this.#settings.signal })))
+    await this.patiently(() => this.#client.me({ signal: this.#settings.signal }))
     return this.#place as string
   }
 

@@ -17,7 +17,6 @@ import {
   type OptionsOf,
   type ResultOf,
   settingsOf,
-  trace,
 } from '../core/index.ts'
 import { UnexpectedResponseError } from '../errors/index.ts'
 import type { Actor } from '../shared/actor.ts'
@@ -121,26 +120,22 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     options: Omit<ClientOptions, 'actor' | 'scopes'>,
     callOptions?: CallOptions,
   ): Promise<ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>> {
-    try {
-      const unknown = new this<Actor>(options)
-      const { data: identity, response } = await unknown.withOptions({ fresh: true }).me(callOptions).withResponse()
-      const { actor, scopes } = identity
-      if (actor !== 'app' && actor !== 'self') {
-        throw new UnexpectedResponseError('The service did not say whether the token acts as "app" or "self".', {
-          operation: meOperation.id,
-          outcome: 'no-effect',
-          remedy: 'fix',
-          reason: 'envelope',
-          response,
-          hint: 'Create the client with `new SupportWorkspace` and pass the `actor` of the token.',
-        })
-      }
-      const changes = { scopes: scopesIn(scopes) }
-      const known = { ...changeOptions(coreOf(unknown).settings, changes), actor: actor as Actor }
-      return derive(unknown, known, identity) as ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>
-    } catch (thrown) {
-      throw trace(thrown, meOperation.id)
+    const unknown = new this<Actor>(options)
+    const { data: identity, response } = await unknown.withOptions({ fresh: true }).me(callOptions).withResponse()
+    const { actor, scopes } = identity
+    if (actor !== 'app' && actor !== 'self') {
+      throw new UnexpectedResponseError('The service did not say whether the token acts as "app" or "self".', {
+        operation: meOperation.id,
+        outcome: 'no-effect',
+        remedy: 'fix',
+        reason: 'envelope',
+        response,
+        hint: 'Create the client with `new SupportWorkspace` and pass the `actor` of the token.',
+      })
     }
+    const changes = { scopes: scopesIn(scopes) }
+    const known = { ...changeOptions(coreOf(unknown).settings, changes), actor: actor as Actor }
+    return derive(unknown, known, identity) as ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>
   }
 
   /**

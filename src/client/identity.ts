@@ -1,4 +1,4 @@
-import { type AccessTokenSource, type ClientOptions, inner } from '../core/index.ts'
+import type { AccessTokenSource, ClientOptions } from '../core/index.ts'
 import { InsufficientScopeError, SupportWorkspaceError } from '../errors/index.ts'
 import { scopesIn } from '../shared/scopes.ts'
 import type { SupportWorkspace } from './client.ts'
@@ -81,7 +81,7 @@ export class TokenIdentities {
         see?.(token)
       }),
     )
-    const identity = identityOf(await inner(client.me()))
+    const identity = identityOf(await client.me())
     // A middleware can reply itself, and then no token was used.
     if (used !== undefined) this.#remember(used, identity)
     return identity

@@ -1,4 +1,3 @@
-import { trace, traced } from '../core/index.ts'
 import { notify } from '../shared/notify.ts'
 import type { Connection } from './connection.ts'
 import type { ListConnectionsOptions } from './method-options.ts'
@@ -20,22 +19,17 @@ export function connectionList(
   { onUnreadable }: ListConnectionsOptions,
 ): ConnectionList {
   async function* iterate(): AsyncGenerator<Connection, void, undefined> {
-    try {
-      for await (const { record, error } of read()) {
-        if (error !== undefined) notify(onUnreadable, error)
-        if (record !== undefined) yield record.connection
-      }
-    } catch (thrown) {
-      throw trace(thrown)
+    for await (const { record, error } of read()) {
+      if (error !== undefined) notify(onUnreadable, error)
+      if (record !== undefined) yield record.connection
     }
   }
   return {
     [Symbol.asyncIterator]: iterate,
-    toArray: () =>
-      traced(async () => {
-        const byKey = new Map<string, Connection>()
-        for await (const connection of iterate()) byKey.set(connection.key, connection)
-        return [...byKey.values()].sort((one, other) => one.connectedAt - other.connectedAt)
-      }),
+    async toArray() {
+      const byKey = new Map<string, Connection>()
+      for await (const connection of iterate()) byKey.set(connection.key, connection)
+      return [...byKey.values()].sort((one, other) => one.connectedAt - other.connectedAt)
+    },
   }
 }

@@ -2,7 +2,7 @@
 // `support-workspace-sdk/oauth` exports it.
 
 import { SupportWorkspace } from '../client/index.ts'
-import { type AccessTokenSource, joinHooks, traced } from '../core/index.ts'
+import { type AccessTokenSource, joinHooks } from '../core/index.ts'
 import { isLasting, isSupportWorkspaceError } from '../errors/index.ts'
 import { safeCause } from '../errors/redact.ts'
 import { throwIfAborted } from '../shared/abort.ts'
@@ -90,19 +90,17 @@ export class ConnectionStore {
    * @throws InvalidArgumentError before a request is sent, when the token or an option is invalid, or the token is of
    * another service or app.
    */
-  save(token: AccessToken | string, options: SaveOptions = {}): Promise<Connection> {
-    return traced(async () => {
-      const { metadata } = readSaveOptions(options)
-      const accessToken = checkAccessToken(typeof token === 'string' ? token : token?.accessToken)
-      if (typeof token !== 'string') this.#identifier.checkOrigin(token)
-      return this.#save({
-        accessToken,
-        grantedScopes: typeof token === 'string' ? undefined : scopesOf(token),
-        metadata,
-        login: randomId(),
-        startedAt: loginTime(),
-        isRetry: false,
-      })
+  async save(token: AccessToken | string, options: SaveOptions = {}): Promise<Connection> {
+    const { metadata } = readSaveOptions(options)
+    const accessToken = checkAccessToken(typeof token === 'string' ? token : token?.accessToken)
+    if (typeof token !== 'string') this.#identifier.checkOrigin(token)
+    return this.#save({
+      accessToken,
+      grantedScopes: typeof token === 'string' ? undefined : scopesOf(token),
+      metadata,
+      login: randomId(),
+      startedAt: loginTime(),
+      isRetry: false,
     })
   }
 
@@ -112,11 +110,9 @@ export class ConnectionStore {
    * @throws ConnectionStoreError `storage_failed`, `secret_unknown`, `entry_damaged`
    * @throws InvalidArgumentError when `key` is not the key of a connection
    */
-  get(key: string): Promise<Connection | undefined> {
-    return traced(async () => {
-      checkConnectionKey(key)
-      return recordIn(await this.#settings.records.find(key))?.connection
-    })
+  async get(key: string): Promise<Connection | undefined> {
+    checkConnectionKey(key)
+    return recordIn(await this.#settings.records.find(key))?.connection
   }
 
   /**
@@ -146,15 +142,13 @@ export class ConnectionStore {
    * @throws ConnectionStoreError `not_connected`, `storage_failed`, `secret_unknown`, `entry_damaged`
    * @throws InvalidArgumentError when `key` or `metadata` is invalid: a connection key and a JSON object
    */
-  setMetadata(key: string, metadata: ConnectionMetadata | undefined): Promise<Connection> {
-    return traced(async () => {
-      checkConnectionKey(key)
-      const checked = metadata === undefined ? undefined : checkMetadata(metadata)
-      return this.#settings.records.update(key, (found) => {
-        const record = requireRecord(key, found)
-        const { metadata: _, ...rest } = record.connection
-        return changed(record, { ...rest, ...(checked !== undefined && { metadata: checked }) })
-      })
+  async setMetadata(key: string, metadata: ConnectionMetadata | undefined): Promise<Connection> {
+    checkConnectionKey(key)
+    const checked = metadata === undefined ? undefined : checkMetadata(metadata)
+    return this.#settings.records.update(key, (found) => {
+      const record = requireRecord(key, found)
+      const { metadata: _, ...rest } = record.connection
+      return changed(record, { ...rest, ...(checked !== undefined && { metadata: checked }) })
     })
   }
 
@@ -167,19 +161,17 @@ export class ConnectionStore {
    *   `secret_unknown`, `entry_damaged`
    * @throws InvalidArgumentError when `key` is not the key of a connection
    */
-  verify(key: string): Promise<Connection> {
-    return traced(async () => {
-      checkConnectionKey(key)
-      const { records } = this.#settings
-      const { login, connection } = requireToken(key, await records.find(key))
-      const me = await this.#workspaceOf(key, connection).me()
-      const identity = await this.#identifier.verify(me, key)
-      return records.update(key, (found) => {
-        const record = requireToken(key, found)
-        // A login in the meantime has called `/me` itself.
-        if (record.login !== login) return { result: record.connection }
-        return changed(record, { ...record.connection, ...identity } as Connection)
-      })
+  async verify(key: string): Promise<Connection> {
+    checkConnectionKey(key)
+    const { records } = this.#settings
+    const { login, connection } = requireToken(key, await records.find(key))
+    const me = await this.#workspaceOf(key, connection).me()
+    const identity = await this.#identifier.verify(me, key)
+    return records.update(key, (found) => {
+      const record = requireToken(key, found)
+      // A login in the meantime has called `/me` itself.
+      if (record.login !== login) return { result: record.connection }
+      return changed(record, { ...record.connection, ...identity } as Connection)
     })
   }
 
@@ -191,25 +183,23 @@ export class ConnectionStore {
    * @throws InvalidArgumentError when an option is invalid
    * @throws the abort reason of `signal`
    */
-  reseal(options: ResealOptions = {}): Promise<ResealResult> {
-    return traced(async () => {
-      const { onProgress, signal } = readResealOptions(options)
-      let [checked, resealed] = [0, 0]
-      const unreadable: ConnectionStoreError[] = []
-      for await (const page of this.#settings.records.pages()) {
-        for (const left = [...page]; left.length > 0; ) {
-          throwIfAborted(signal)
-          const some = left.splice(0, parallelReseals)
-          for (const result of await Promise.all(some.map(([key, text]) => this.#reseal(key, text)))) {
-            checked += 1
-            if (result === true) resealed += 1
-            else if (result !== false) unreadable.push(result)
-            notify(onProgress, { checked, resealed })
-          }
+  async reseal(options: ResealOptions = {}): Promise<ResealResult> {
+    const { onProgress, signal } = readResealOptions(options)
+    let [checked, resealed] = [0, 0]
+    const unreadable: ConnectionStoreError[] = []
+    for await (const page of this.#settings.records.pages()) {
+      for (const left = [...page]; left.length > 0; ) {
+        throwIfAborted(signal)
+        const some = left.splice(0, parallelReseals)
+        for (const result of await Promise.all(some.map(([key, text]) => this.#reseal(key, text)))) {
+          checked += 1
+          if (result === true) resealed += 1
+          else if (result !== false) unreadable.push(result)
+          notify(onProgress, { checked, resealed })
         }
       }
-      return { checked, resealed, unreadable }
-    })
+    }
+    return { checked, resealed, unreadable }
   }
 
   /**
@@ -220,11 +210,9 @@ export class ConnectionStore {
    * @throws ConnectionStoreError `storage_failed`
    * @throws InvalidArgumentError when `key` is not the key of a connection
    */
-  remove(key: string): Promise<void> {
-    return traced(async () => {
-      checkConnectionKey(key)
-      await this.#settings.records.update(key, () => ({ write: null, result: undefined }))
-    })
+  async remove(key: string): Promise<void> {
+    checkConnectionKey(key)
+    await this.#settings.records.update(key, () => ({ write: null, result: undefined }))
   }
 
   /**
@@ -241,15 +229,13 @@ export class ConnectionStore {
    * @throws ConnectionStoreError `not_connected`, `storage_failed`, `secret_unknown`, `entry_damaged`
    * @throws InvalidArgumentError when `key` is not the key of a connection, or its actor differs from `actor`
    */
-  workspace<A extends Actor = Actor>(key: string, options: WorkspaceOptions<A> = {}): Promise<WorkspaceOf<A>> {
-    return traced(async () => {
-      checkConnectionKey(key)
-      const changes = readWorkspaceOptions(options, key)
-      const { connection } = requireToken(key, await this.#settings.records.find(key))
-      const { hooks } = this.#settings.clientOptions
-      const added = hooks && changes.hooks && { hooks: joinHooks(hooks, changes.hooks) }
-      return this.#workspaceOf(key, connection).withOptions({ ...changes, ...added }) as WorkspaceOf<A>
-    })
+  async workspace<A extends Actor = Actor>(key: string, options: WorkspaceOptions<A> = {}): Promise<WorkspaceOf<A>> {
+    checkConnectionKey(key)
+    const changes = readWorkspaceOptions(options, key)
+    const { connection } = requireToken(key, await this.#settings.records.find(key))
+    const { hooks } = this.#settings.clientOptions
+    const added = hooks && changes.hooks && { hooks: joinHooks(hooks, changes.hooks) }
+    return this.#workspaceOf(key, connection).withOptions({ ...changes, ...added }) as WorkspaceOf<A>
   }
 
   /**
@@ -298,7 +284,7 @@ export class ConnectionStore {
         hint,
         retry: () => {
           save.isRetry = true
-          return traced(() => this.#save(save))
+          return this.#save(save)
         },
       })
     }

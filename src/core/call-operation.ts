@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '../errors/index.ts'
-import { type Call, callOf, type Reply } from './call.ts'
+import { type Call, callOf, namingCall, type Reply } from './call.ts'
 import { isPromise } from './call-clock.ts'
 import { notLoadedError, timeoutError } from './call-errors.ts'
 import { CallRecord } from './call-record.ts'
@@ -9,7 +9,6 @@ import type { Operation, OperationInput, OutputOf } from './operation.ts'
 import type { CallOptions } from './options.ts'
 import { type ListPlan, Paginated } from './pagination.ts'
 import type { Core } from './send.ts'
-import { trace } from './trace.ts'
 
 /** The result of calling an operation: `Paginated` for a list, `Call` for anything else. */
 export type ResultOf<Definition extends Operation> = Definition extends { readonly envelope: 'list' }
@@ -47,7 +46,7 @@ async function sendOne(
     const call = captureCall(operation, input, readCallOptions(options), core.settings)
     return await core.send({ ...(await prepare(call, core)), startedAt })
   } catch (thrown) {
-    throw trace(thrown, operation.id)
+    throw namingCall(thrown, operation.id)
   }
 }
 
@@ -85,7 +84,7 @@ function planList(
     const plan = { ...list, prepare: prepareOnce, send: core.send }
     return () => plan
   } catch (thrown) {
-    const named = trace(thrown, operation.id)
+    const named = namingCall(thrown, operation.id)
     return () => {
       throw named
     }

@@ -1,4 +1,5 @@
-import type { ResponseInfo } from '../errors/index.ts'
+import { InvalidArgumentError, isSupportWorkspaceError, type ResponseInfo } from '../errors/index.ts'
+import { withoutSecrets } from '../errors/redact.ts'
 
 /** The cursors of a page. */
 export interface PageCursors {
@@ -51,4 +52,21 @@ export function callOf<Data>(reply: Promise<Reply<Data>>): Call<Data> {
     return { data, response }
   }
   return Object.defineProperty(call, 'withResponse', { value: withResponse }) as Call<Data>
+}
+
+/** Errors that name their call. One can pass through another call, for example as the reason of a signal. */
+const named = /* @__PURE__ */ new WeakSet<object>()
+
+/**
+ * Returns what a call rejects with. An error of this package gets its stack here, from which V8 finds the line of the
+ * caller, and an error about an argument names the operation. Browsers from before 2025 keep the original stack.
+ */
+export function namingCall(thrown: unknown, operation: unknown): unknown {
+  if (!isSupportWorkspaceError(thrown) || named.has(thrown) || !Object.isExtensible(thrown)) return thrown
+  named.add(thrown)
+  if (thrown instanceof InvalidArgumentError && typeof operation === 'string' && operation !== '') {
+    Reflect.set(thrown, 'message', `${withoutSecrets(operation)}: ${thrown.message}`)
+  }
+  Reflect.get(Error, 'captureStackTrace')?.(thrown, namingCall)
+  return thrown
 }

@@ -32,4 +32,3 @@ export {
   checkHooks,
   settingsOf,
 } from './settings.ts'
-export { inner, trace, traced } from './trace.ts'

@@ -9,11 +9,11 @@ import {
   checkPlain,
   readOptions,
 } from '../shared/check-options.ts'
+import { namingCall } from './call.ts'
 import { type CapturedCall, callChecks, captureCall, isGiven } from './input.ts'
 import { isCustom, type Operation, type OperationInput } from './operation.ts'
 import type { CallOptions } from './options.ts'
 import type { ClientSettings } from './settings.ts'
-import { trace } from './trace.ts'
 
 /** A position in a list, from which `resumeFrom` continues. Plain JSON. */
 export interface Checkpoint {
@@ -112,7 +112,7 @@ export function readMaxItems(options: Pick<ListOptions, 'maxItems'>, { id }: Ope
   try {
     return readOptions(options, { maxItems: ownChecks.maxItems }, '`toArray`').maxItems
   } catch (thrown) {
-    throw trace(thrown, id)
+    throw namingCall(thrown, id)
   }
 }
 

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { type Check, checkNames, checkObject, checkOneOf, checkText, mustBe } from '../shared/check-options.ts'
 import type { Scope } from '../shared/scopes.ts'
-import { trace } from './trace.ts'
+import { namingCall } from './call.ts'
 
 /** How an operation is known, most certain first. `inferred` is a guess by analogy. */
 export type Evidence = 'specification' | 'reference' | 'inferred'
@@ -76,7 +76,7 @@ export function defineOperation<const Definition extends Omit<Operation, 'eviden
     const { evidence, ...checks } = operationChecks
     checkNames(definition, checks, 'an operation')
   } catch (thrown) {
-    throw trace(thrown, (definition as Partial<Operation> | undefined)?.id)
+    throw namingCall(thrown, (definition as Partial<Operation> | undefined)?.id)
   }
   return Object.freeze({ ...definition })
 }

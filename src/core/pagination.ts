@@ -1,10 +1,9 @@
 import { InvalidArgumentError, PaginationError, RequestError } from '../errors/index.ts'
 import { forwardAbort, throwIfAborted } from '../shared/abort.ts'
-import { type Call, callOf, type Reply, type WithResponse } from './call.ts'
+import { type Call, callOf, namingCall, type Reply, type WithResponse } from './call.ts'
 import { abandoned } from './call-record.ts'
 import type { PreparedCall } from './input.ts'
 import { type Checkpoint, type ListArguments, type ListOptions, readMaxItems } from './list-options.ts'
-import { trace } from './trace.ts'
 
 /** One page of a list. */
 export interface Page<Item> {
@@ -168,7 +167,7 @@ export class Paginated<Item> implements Call<Page<Item>>, AsyncIterable<Item> {
 
 async function firstPage<Item>(plan: () => ListPlan): Promise<Reply<Page<Item>>> {
   const known = plan()
-  if (known.resumeFrom?.done) throw trace(finished(), known.call.operation.id)
+  if (known.resumeFrom?.done) throw namingCall(finished(), known.call.operation.id)
   const reply = await fetchFirst(known)
   return {
     data: toPage<Item>(known, reply),
@@ -199,7 +198,7 @@ async function fetchPage(
     const cursors = cursor === undefined ? {} : { after: null, before: null, [follows]: cursor }
     return await send({ ...prepared, query: { ...prepared.query, ...cursors }, signal, page })
   } catch (thrown) {
-    throw trace(thrown, call.operation.id)
+    throw namingCall(thrown, call.operation.id)
   }
 }
 

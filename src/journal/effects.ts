@@ -2,7 +2,7 @@
 // app that has no journal.
 
 import type { SupportWorkspace, User, WriteOperationId } from '../client/index.ts'
-import { inner, type Paginated } from '../core/index.ts'
+import type { Paginated } from '../core/index.ts'
 import { BadRequestError, UnprocessableError } from '../errors/index.ts'
 import { redact } from '../errors/redact.ts'
 import { type JsonObject, sortedJson } from '../shared/json.ts'
@@ -77,8 +77,7 @@ export function effectOf(operation: WriteOperationId, answers?: string): Effect 
     'tasks.update': readBack(({ tasks }, { id }) => tasks.get(id)),
     'tasks.delete': gone('tasks'),
   }
-  const effect = effects[operation]
-  return effect && { ...effect, find: (...args) => inner(effect.find(...args)) }
+  return effects[operation]
 }
 
 type ListName = 'contacts' | 'conversations' | 'members' | 'messages' | 'notes' | 'segments' | 'tasks'

@@ -2,7 +2,7 @@
 // imports the client. No other folder except the entry points imports the journal.
 
 import { type SupportWorkspace, TokenIdentities } from '../client/index.ts'
-import { type ClientOptions, changeableChecks, createLog, traced } from '../core/index.ts'
+import { type ClientOptions, changeableChecks, createLog } from '../core/index.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import type { Actor } from '../shared/actor.ts'
 import {
@@ -174,40 +174,34 @@ export class WriteJournal<A extends Actor = Actor> {
    *   If the call repeated an unconfirmed write, that write stays unconfirmed. After `stopAfter` unconfirmed writes,
    *   the error is a `RequestError` (`retry`, `not-sent`).
    */
-  once<Data>(
+  async once<Data>(
     key: string,
     write: (client: SupportWorkspace<A>) => PromiseLike<Data>,
     options: OnceOptions = {},
   ): Promise<WrittenOnce<Data>> {
-    return traced(() => {
-      checkText('key', key)
-      checkFunction('write', write)
-      const intent = new Intent(this.#shared, key, readOptions(options, onceChecks, '`once`'))
-      const { middleware } = this.#shared.clock
-      const client = this.#workspace.withOptions({ middleware, guard: intent.guard })
-      return intent.run(() => write(client))
-    })
+    checkText('key', key)
+    checkFunction('write', write)
+    const intent = new Intent(this.#shared, key, readOptions(options, onceChecks, '`once`'))
+    const { middleware } = this.#shared.clock
+    const client = this.#workspace.withOptions({ middleware, guard: intent.guard })
+    return intent.run(() => write(client))
   }
 
   /** Returns the record of a write. Undefined if the journal has none. */
-  get(key: string): Promise<WriteEntry | undefined> {
-    return traced(async () => {
-      const stored = await this.#shared.records.get(checkText('key', key))
-      return stored && toEntry(key, stored.record)
-    })
+  async get(key: string): Promise<WriteEntry | undefined> {
+    const stored = await this.#shared.records.get(checkText('key', key))
+    return stored && toEntry(key, stored.record)
   }
 
   /** Lists all writes, or only the writes in one state, in no particular order. */
-  list(filter: { readonly state?: WriteState | undefined } = {}): Promise<readonly WriteEntry[]> {
-    return traced(async () => {
-      checkObject('filter', filter, "For example `{ state: 'unconfirmed' }`.")
-      const { state } = readOptions(filter, listChecks, 'the list of a journal')
-      const entries: WriteEntry[] = []
-      for await (const [key, { record }] of this.#shared.records.all()) {
-        if (state === undefined || record.state === state) entries.push(toEntry(key, record))
-      }
-      return entries
-    })
+  async list(filter: { readonly state?: WriteState | undefined } = {}): Promise<readonly WriteEntry[]> {
+    checkObject('filter', filter, "For example `{ state: 'unconfirmed' }`.")
+    const { state } = readOptions(filter, listChecks, 'the list of a journal')
+    const entries: WriteEntry[] = []
+    for await (const [key, { record }] of this.#shared.records.all()) {
+      if (state === undefined || record.state === state) entries.push(toEntry(key, record))
+    }
+    return entries
   }
 
   /**
@@ -218,20 +212,18 @@ export class WriteJournal<A extends Actor = Actor> {
    * @throws InvalidArgumentError if the journal has no record of the key
    * @throws WriteResolvedError if the write is `applied`, or another process has just changed its record
    */
-  resolve(key: string, as: 'applied' | 'absent'): Promise<void> {
-    return traced(async () => {
-      checkOneOf('as', as, ['applied', 'absent'])
-      const stored = await this.#shared.records.get(checkText('key', key))
-      const next = as === 'applied' && stored ? toStored({ ...stored.record, state: 'applied' }) : undefined
-      if (stored === undefined) {
-        const problem = `The journal has no record of the write "${key}".`
-        throw new InvalidArgumentError('key', problem, '`journal.list` shows the writes.')
-      }
-      if (stored.record.state === 'applied') throw new WriteResolvedError(key, stored.record)
-      if (!(await this.#shared.records.replace(key, stored, next)))
-        throw new WriteResolvedError(key, (await this.#shared.records.get(key))?.record)
-      this.#shared.unconfirmed = 0
-    })
+  async resolve(key: string, as: 'applied' | 'absent'): Promise<void> {
+    checkOneOf('as', as, ['applied', 'absent'])
+    const stored = await this.#shared.records.get(checkText('key', key))
+    const next = as === 'applied' && stored ? toStored({ ...stored.record, state: 'applied' }) : undefined
+    if (stored === undefined) {
+      const problem = `The journal has no record of the write "${key}".`
+      throw new InvalidArgumentError('key', problem, '`journal.list` shows the writes.')
+    }
+    if (stored.record.state === 'applied') throw new WriteResolvedError(key, stored.record)
+    if (!(await this.#shared.records.replace(key, stored, next)))
+      throw new WriteResolvedError(key, (await this.#shared.records.get(key))?.record)
+    this.#shared.unconfirmed = 0
   }
 
   /**
@@ -240,21 +232,19 @@ export class WriteJournal<A extends Actor = Actor> {
    *
    * @param olderThan an age in milliseconds, at least 3_600_000 (an hour)
    */
-  forget(olderThan: number): Promise<number> {
-    return traced(async () => {
-      checkInteger('olderThan', olderThan, youngest, 'Pass milliseconds, at least an hour.')
-      const last = this.#shared.clock.now() - olderThan
-      const old: (readonly [string, Stored])[] = []
-      for await (const entry of this.#shared.records.all()) {
-        const { state, sentAt } = entry[1].record
-        if (state === 'applied' && sentAt <= last) old.push(entry)
-      }
-      // The oldest first: a job may send one write because of the record of an earlier one.
-      old.sort(([, one], [, other]) => one.record.sentAt - other.record.sentAt)
-      let count = 0
-      for (const [key, stored] of old) if (await this.#shared.records.replace(key, stored, undefined)) count += 1
-      return count
-    })
+  async forget(olderThan: number): Promise<number> {
+    checkInteger('olderThan', olderThan, youngest, 'Pass milliseconds, at least an hour.')
+    const last = this.#shared.clock.now() - olderThan
+    const old: (readonly [string, Stored])[] = []
+    for await (const entry of this.#shared.records.all()) {
+      const { state, sentAt } = entry[1].record
+      if (state === 'applied' && sentAt <= last) old.push(entry)
+    }
+    // The oldest first: a job may send one write because of the record of an earlier one.
+    old.sort(([, one], [, other]) => one.record.sentAt - other.record.sentAt)
+    let count = 0
+    for (const [key, stored] of old) if (await this.#shared.records.replace(key, stored, undefined)) count += 1
+    return count
   }
 }
 

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, SupportWorkspace } from 'support-workspace-sdk'
 import { WriteJournal } from 'support-workspace-sdk/journal'
-import { ConnectionStore, type KeyValueStorage } from 'support-workspace-sdk/oauth'
+import { ConnectionStore, type KeyValueStorage, memoryStorage } from 'support-workspace-sdk/oauth'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { operations } from '../../src/client/resources/operations.ts'
 import { calls } from '../client/operations/calls.ts'
@@ -39,6 +39,11 @@ const store = new ConnectionStore({
   client: { fetch: scripted(refusal(403, 'forbidden')) },
 })
 const key = 'app.a.o'
+const writeRefused = async () => {
+  const me = { application: { id: 'a' }, organization: { id: 'o' }, actor: 'app' }
+  const workspace = makeClient({ fetch: scripted(json(me), refusal(403, 'no')) })
+  await new WriteJournal({ workspace, storage: memoryStorage() }).once('key', async (client) => await reply(client))
+}
 const verifyRefused = async () => {
   const me = { application: { id: 'a' }, organization: { id: 'o' }, actor: 'app' }
   const saved = new ConnectionStore({
@@ -78,7 +83,7 @@ describe('the stack of an error has the line of the caller', () => {
     ['Promise.race', async () => await Promise.race([refused.me()])],
     ['Promise.all', async () => await Promise.all([refused.me()])],
     ['journal.once, whose key is invalid', async () => await journal.once('', reply)],
-    ['journal.once, whose `/me` is refused', async () => await journal.once('key', reply)],
+    ['journal.once, whose write is refused', () => writeRefused()],
     ['journal.once, whose function sends nothing', async () => await journal.once('key', async () => {})],
     ['a call in the function of journal.once', async () => await journal.once('key', async (c) => await c.me())],
     ['journal.get', async () => await journal.get('key')],

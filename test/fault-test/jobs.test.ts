@@ -1,7 +1,7 @@
 import { test } from 'vitest'
 import { expectFoundAndMended, plantedJobs } from './jobs.ts'
 
-// `jobs.slow.test.ts` has the others.
+// `proofs/fault-test/planted-jobs.test.ts` has the others.
 test.each(plantedJobs.slice(0, 1))('a job that $title is found, and clean when mended', async (job) => {
   await expectFoundAndMended(job, 1)
 })

@@ -34,7 +34,7 @@ export interface PlantedProgram {
   readonly quick: readonly string[]
   /** The number of failures of each kind in a whole test. */
   readonly all: Readonly<Record<string, number>>
-  /** Whether only `npm run proofs` runs it, because the others show the same at every change. */
+  /** Whether only the whole proofs run it, because the others show the same at every change. */
   readonly isProof?: boolean
 }
 

@@ -9,7 +9,7 @@ import {
 import { LastLook } from '../../src/fault-test/last-look.ts'
 import type { Sandbox } from '../../src/sandbox/index.ts'
 import { replyToAll } from './programs/reply-checked-early.ts'
-import { failuresOf, faultTestPlanted } from './programs.ts'
+import { failuresOf } from './programs.ts'
 
 const body_html = '<p>On it.</p>'
 const live = [
@@ -63,15 +63,6 @@ describe('somebody writes while the job lives:', () => {
     expect(String(report)).toMatch(
       /UNSEEN: a 429 with `Retry-After`, while a colleague writes during the wait at request 4 of \d+ \(messages\.create, .*\n {2}A message was sent to \S+\/messages, although a colleague had written there: the job had not read that message\./,
     )
-  })
-
-  test('the same in a program', { timeout: 120_000 }, async () => {
-    const only = ['customer-writes@4', 'colleague-closes@4', 'colleague-writes-while-limited@4']
-    const programOptions = { only, unseen: 'reported', sandbox: options.sandbox } as const
-    expect(failuresOf(await faultTestPlanted('reply-checked-early.mjs', programOptions))).toEqual([
-      'customer-writes@4 unseen',
-      'colleague-writes-while-limited@4 unseen',
-    ])
   })
 })
 

@@ -5,7 +5,7 @@ import { createLoginHandlers, OAuthApp, toNodeListener } from '../../src/oauth/i
 import { Random } from '../helpers/random.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'
 
-const count = 1_000
+const count = 600
 
 const app = new OAuthApp({
   baseUrl: 'https://api.example',

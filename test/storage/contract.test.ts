@@ -1,16 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { memoryStorage } from 'support-workspace-sdk/storage'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { moduleFor, unfitFiles, unfitStorages } from '../connections/helpers/unfit-storages.ts'
+import { describe, expect, test } from 'vitest'
+import { unfitStorages } from '../connections/helpers/unfit-storages.ts'
 import { type ContractOptions, storageContract } from './contract.ts'
 
 /** Returns the names of the tests that fail. */
-async function failuresOf(options: ContractOptions, names = /./): Promise<string[]> {
+async function failuresOf(options: ContractOptions): Promise<string[]> {
   const failed: string[] = []
   for (const { name, skip, run } of storageContract(options)) {
-    if (skip || !names.test(name)) continue
+    if (skip) continue
     await run().catch((error: unknown) => {
       expect(error).toBeInstanceOf(Error)
       failed.push(name)
@@ -23,23 +20,6 @@ describe('a storage fails with', () => {
   test.each(unfitStorages)('$fault', async ({ open, foundBy }) => {
     expect((await failuresOf({ open })).join('\n')).toMatch(foundBy)
   })
-
-  test.each([
-    ['truncating', 'while another handle writes'],
-    ['truncating', 'while another process writes'],
-    ['truncating', 'when a process is killed'],
-    ['comparing', 'another process as well'],
-  ] as const)(
-    'files that are written by %s them, found by the test "%s"',
-    // A busy machine may kill or write just beside the gap.
-    { retry: 3 },
-    async (kind, name) => {
-      const folder = mkdtempSync(join(tmpdir(), `${kind}-`))
-      onTestFinished(() => rmSync(folder, { recursive: true }))
-      const options = { open: () => unfitFiles[kind](folder), module: moduleFor(kind, folder) }
-      expect(await failuresOf(options, new RegExp(name))).toHaveLength(1)
-    },
-  )
 })
 
 test('a failure describes the problem', async () => {

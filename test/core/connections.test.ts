@@ -1,0 +1,44 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { makeClient, rejection } from '../helpers/client.ts'
+import { jitter } from '../helpers/clock.ts'
+import { respondJson, startRawServer } from '../helpers/raw-server.ts'
+
+beforeEach(() => jitter(0))
+
+describe('connections', () => {
+  test('are reused over hundreds of error responses, because every body is read', async () => {
+    const statuses = [400, 401, 403, 404, 422, 429, 500, 503]
+    await using server = await startRawServer({
+      onRequest(request) {
+        const status = statuses[request.number % statuses.length] as number
+        const headers = { 'retry-after': '0', 'x-large': 'x'.repeat(700) }
+        respondJson(request, { error: 'some_code', error_description: 'x'.repeat(10_000) }, { status, headers })
+      },
+    })
+    const workspace = makeClient({ baseUrl: server.url })
+    for (let count = 0; count < 200; count += 1) await rejection(workspace.messages.create('c1', { body_html: 'x' }))
+    for (let count = 0; count < 100; count += 1) await rejection(workspace.me())
+    expect(server.requests.length).toBeGreaterThan(300)
+    // A request may start before the platform has released the connection, but it does not open a new one each time.
+    expect(server.connections).toBeLessThanOrEqual(3)
+  })
+
+  test('are closed when a response is not read to its end', async () => {
+    let closed = 0
+    await using server = await startRawServer({
+      onRequest(request) {
+        if (request.target === '/probe') return respondJson(request, {})
+        // The server closes no connection before the test ends.
+        request.socket.once('close', () => {
+          closed += 1
+        })
+        request.socket.write('HTTP/1.1 302 Found\r\nlocation: /x\r\ncontent-length: 1000000\r\n\r\nsome of it')
+      },
+    })
+    const workspace = makeClient({ baseUrl: server.url })
+    for (let count = 0; count < 50; count += 1) await rejection(workspace.me())
+    // A close that was sent before a probe arrives before the probe's response.
+    for (let probe = 0; probe < 20 && closed < 50; probe += 1) await (await fetch(`${server.url}/probe`)).text()
+    expect(closed, 'connections closed by the client').toBe(50)
+  })
+})
