@@ -138,9 +138,9 @@ const sabotages: readonly Sabotage[] = [
   ],
   [
     'an encrypted text may be copied to another key',
-    'shared/sealed-entries.ts',
-    'entry.key === key ?',
-    'entry.key !== undefined ?',
+    'storage/stored-texts.ts',
+    'value.key === key &&',
+    'value.key !== undefined &&',
   ],
   [
     'texts that are not encrypted are taken with a secret',
