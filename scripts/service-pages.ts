@@ -1,5 +1,4 @@
-// Writes what is generated from src/api: docs/methods-and-fields.md, the tables of operations in
-// docs/service.md, and the endpoint table of README.md.
+// Writes what is generated from src/api: docs/methods-and-fields.md, and the tables of operations in docs/service.md.
 import { readFile, writeFile } from 'node:fs/promises'
 import {
   type ApiField,
@@ -11,7 +10,6 @@ import {
   operations,
   type Source,
 } from '../src/api/index.ts'
-import { argumentsOf, withEndpointTable } from './endpoint-table.ts'
 
 const root = new URL('../', import.meta.url)
 const generated = '<!-- Generated from src/api by `npm run docs`. -->'
@@ -23,7 +21,6 @@ if (import.meta.main) {
 /** Returns the text of each generated page, by its path from the root of the project. */
 export async function generatedPages(): Promise<Record<string, string>> {
   return {
-    'README.md': withEndpointTable(await readFile(new URL('README.md', root), 'utf8')),
     'docs/service.md': withOperationTables(await readFile(new URL('docs/service.md', root), 'utf8')),
     'docs/methods-and-fields.md': fieldsPage(),
   }
@@ -59,27 +56,30 @@ function operationRow(operation: ApiOperation): string[] {
 function fieldsPage(): string {
   const rows = Object.values(operations).map((operation) => [
     `\`${operation.id}(${argumentsOf(operation).join(', ')})\``,
-    `\`${operation.operationId}\``,
+    `\`${operation.method} ${operation.path.replace('/api/oauth/v1', '')}\``,
+    operation.scope === undefined ? '' : `\`${operation.scope}\``,
     operation.actor === 'self' ? '`self`' : 'any',
     operation.repeat,
     operation.evidence,
     sourcesOf(operation),
+    `\`${operation.operationId}\``,
   ])
   return `# Methods and fields
 
 ${generated}
 
-For everyone who must know how a method or field is known:
-[specification, reference or inferred](service.md). Programs read the same from
+Every method of the client, the request that it sends, the scope and the actor that its token needs, and how we know it:
+[specification, reference or inferred](service.md). The [fields](#fields) follow. Programs read the same from
 \`support-workspace-sdk/openapi.json\`.
 
 ## Methods
 
-The column *Service's name* has the vendor's \`operationId\` where the reference prints one. Elsewhere we made a name of the same
-form. *Repeat* says what happens if a request is sent twice: with \`safe\` the effect is that of one request, with \`unsafe\` the
-effect might happen twice, and with \`unknown\` no source tells.
+All paths are below \`/api/oauth/v1\`. **Inferred** methods are guesses by analogy. The error of a 404 says so, and
+[a probe](probe.md) finds out which of them your service has. *Repeat* says what happens if a request is sent twice: with \`safe\` the
+effect is that of one request, with \`unsafe\` the effect might happen twice, and with \`unknown\` no source tells. *Service's name*
+is the vendor's \`operationId\` where the reference prints one. Elsewhere we made a name of the same form.
 
-${table(['Method', "Service's name", 'Actor', 'Repeat', 'Evidence', 'Source'], rows)}
+${table(['Method', 'Request', 'Scope', 'Actor', 'Repeat', 'Evidence', 'Source', "Service's name"], rows)}
 
 ## Fields
 
@@ -110,6 +110,13 @@ function typeOf({ type, model, items, format }: ApiField): string {
   const inner = title === undefined ? items : `[${title}](#${title.toLowerCase()})`
   const shown = type === 'array' ? `array of ${inner}` : (inner ?? type)
   return format === undefined ? shown : `${shown}, ${format.replace('-', ' ')}`
+}
+
+/** Returns the names of the required arguments: the ids in the path, then the body. */
+export function argumentsOf({ path, body }: { readonly path: string; readonly body?: unknown }): string[] {
+  const ids = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+  const camelCase = ids.map((name) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()))
+  return body === undefined ? camelCase : [...camelCase, 'body']
 }
 
 /** Sections, tools and pages, each of which says by its form which document it belongs to. */

@@ -1,5 +1,4 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { alignTable } from '../../scripts/endpoint-table.ts'
 import { peerNames, thisSdk } from '../contestants.ts'
 import type { SuiteName } from '../options.ts'
 import type { Row } from '../suites/suite.ts'
@@ -65,4 +64,11 @@ export function isDistorted(results: Results): boolean {
   return Object.values(results)
     .flat()
     .some(({ values: { ratio } }) => typeof ratio === 'object' && ratio.median < 0.9)
+}
+
+function alignTable(rows: readonly (readonly string[])[]): string {
+  const widths = rows.reduce<number[]>((widest, row) => row.map((cell, i) => Math.max(cell.length, widest[i] ?? 0)), [])
+  const line = (cells: readonly string[]) => `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`
+  const [head = [], ...body] = rows
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...body.map(line)].join('\n')
 }

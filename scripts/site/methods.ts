@@ -11,7 +11,7 @@ import {
 } from 'typedoc'
 import { type BuiltInOperation, operations } from '../../src/client/resources/operations.ts'
 import { calls } from '../../test/client/operations/calls.ts'
-import { argumentsOf } from '../endpoint-table.ts'
+import { argumentsOf } from '../service-pages.ts'
 
 /** Returns the id of the operation that a method of the client or of a resource calls. */
 export function operationIdOf(reflection: Reflection): string | undefined {

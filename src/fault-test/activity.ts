@@ -1,10 +1,5 @@
 import { createHook } from 'node:async_hooks'
-
-/** Resources that stay open. Node shows only when they were last used. */
-const handles = /^(TCPWRAP|TLSWRAP|PIPEWRAP|UDPWRAP|MESSAGEPORT|HTTPCLIENTREQUEST)$/
-/** Resources that end with a callback, such as reading a file. Compression has a callback for each part. */
-const requests =
-  /^(Immediate|PROCESSWRAP|WORKER|ZLIB)$|(REQCALLBACK|REQPROMISE|REQWRAP|REQUEST|CONNECTWRAP|QUERYWRAP|SENDWRAP|WRITEWRAP|SHUTDOWNWRAP|CLOSEREQ)$/
+import { hasManyCallbacks, isPending, kindOf } from './node-internals.ts'
 
 /** The pending real input and output of the code in a scope. */
 export class Activity {
@@ -32,21 +27,22 @@ export class Activity {
   underWay(): readonly string[] {
     const types = this.#realTime() - this.#lastActive < this.#silence ? ['a connection'] : []
     for (const [id, { type, resource }] of this.#requests) {
-      if (isUnderWay(type, resource)) types.push(type)
-      else if (type !== 'ZLIB') this.#requests.delete(id)
+      if (isPending(type, resource)) types.push(type)
+      else if (!hasManyCallbacks(type)) this.#requests.delete(id)
     }
     return types
   }
 
   begin(id: number, type: string, resource: object): void {
-    if (handles.test(type)) this.#touch(id)
-    else if (requests.test(type)) this.#requests.set(id, { type, resource })
+    const kind = kindOf(type)
+    if (kind === 'connection') this.#touch(id)
+    else if (kind === 'operation') this.#requests.set(id, { type, resource })
   }
 
   /** Called before each callback. */
   proceed(id: number): void {
     if (this.#handles.has(id)) this.#touch(id)
-    else if (this.#requests.get(id)?.type !== 'ZLIB') this.#requests.delete(id)
+    else if (!hasManyCallbacks(this.#requests.get(id)?.type ?? '')) this.#requests.delete(id)
   }
 
   /** Counts a promise as a request until it settles. */
@@ -64,16 +60,6 @@ export class Activity {
     this.#handles.add(id)
     this.#lastActive = this.#realTime()
   }
-}
-
-/**
- * Whether a resource is still pending. A field of the resource tells, because Node calls no callback for a cleared
- * immediate, for cryptography that ended at once, and for idle compression.
- */
-function isUnderWay(type: string, resource: object): boolean {
-  if (type === 'Immediate') return typeof Reflect.get(resource, '_onImmediate') === 'function'
-  if (type === 'ZLIB') return Boolean(Reflect.get(resource, 'buffer'))
-  return !type.endsWith('REQUEST') || Reflect.has(resource, 'ondone')
 }
 
 /** Adds each new resource to the activity that `current` returns. Returns a function that ends this. */

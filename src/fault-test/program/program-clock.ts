@@ -1,5 +1,6 @@
-import { Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { setTimeout } from 'node:timers'
+import { activeSockets, isOtherProcess } from '../node-internals.ts'
 import { SimulatedTime, type SimulatedTimer } from '../simulated-time.ts'
 import { monotonic, type SharedNumbers } from './clock-file.ts'
 
@@ -15,9 +16,6 @@ const longestWork = 20
 /** Real milliseconds of silence after which a program without timers counts as stuck. */
 const grace = 2_000
 const day = 86_400_000
-
-/** Activity of another process or thread. This process waits for it, and lets the other process advance the time. */
-const ofOthers = /^(PROCESSWRAP|WORKER)$/
 
 /**
  * The simulated time in one process of a program. Runs like real time, and jumps to the next timer when only timers are
@@ -74,7 +72,8 @@ export class ProgramClock extends SimulatedTime {
       return
     }
     this.#quiet += elapsed
-    const waitsForOthers = this.activity.underWay().some((type) => ofOthers.test(type))
+    // Another process or thread advances the time while this one waits for it.
+    const waitsForOthers = this.activity.underWay().some(isOtherProcess)
     const isOtherBusy = this.#numbers.get('busyUntil') > monotonic() && this.#numbers.get('busyProcess') !== process.pid
     if (waitsForOthers || isOtherBusy) return
     const next = this.next()
@@ -92,17 +91,12 @@ export class ProgramClock extends SimulatedTime {
   }
 
   #isBusy(): boolean {
-    return this.activity.underWay().some((type) => !ofOthers.test(type)) || this.#isConnected()
+    return this.activity.underWay().some((type) => !isOtherProcess(type)) || this.#isConnected()
   }
 
-  /**
-   * Whether a connection to the sandbox is in use, or another connection has just sent or received bytes. A client's
-   * idle keep-alive connection is not in the list of active handles.
-   */
+  /** Whether a connection to the sandbox is in use, or another connection has just sent or received bytes. */
   #isConnected(): boolean {
-    const { _getActiveHandles: handles } = process as unknown as { _getActiveHandles(): unknown[] }
-    const sockets = handles.call(process).filter((handle) => handle instanceof Socket)
-    return sockets.some((socket) => {
+    return activeSockets().some((socket) => {
       if (socket.remotePort === this.#numbers.get('port')) return !this.#isStalled(socket.localPort ?? 0)
       const bytes = socket.bytesRead + socket.bytesWritten
       const seen = this.#connections.get(socket)

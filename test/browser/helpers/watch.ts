@@ -11,6 +11,8 @@ export interface Watch {
   expectNoResponse(failure: { error: string; path: string }): Promise<void>
   /** Waits until CORS has blocked one request to the path. */
   expectCorsBlock(path: string): Promise<void>
+  /** Waits until a sandboxed frame has blocked scripts and images, and forgets all that such frames have blocked. */
+  expectBlockedInFrames(): Promise<void>
   expectNothingMore(): Promise<void>
 }
 
@@ -40,6 +42,14 @@ export async function watch(context: BrowserContext): Promise<Watch> {
     },
     expectNoResponse: ({ error, path }) => take(`${error} ${path}`),
     expectCorsBlock: (path) => take(`blocked by CORS ${path}`),
+    expectBlockedInFrames: async () => {
+      for (const start of ["error: Blocked script execution in 'about:srcdoc'", 'error: Loading the image ']) {
+        await vi.waitFor(() => expect(complaints.some((text) => text.startsWith(start))).toBe(true), patience)
+        for (const page of context.pages()) await page.evaluate('0')
+        const others = complaints.splice(0).filter((text) => !text.startsWith(start))
+        complaints.push(...others)
+      }
+    },
     expectNothingMore: async () => {
       // Messages of a page or worker arrive in order, so after this result no earlier message is outstanding.
       for (const page of context.pages()) {

@@ -1,0 +1,88 @@
+/** Drafts replies, and sends those that a person has approved. Several workers can share a storage. */
+import { setTimeout } from 'node:timers/promises'
+import { exitCodeOf, isSupportWorkspaceError, type Message, NotFoundError, textToHtml } from 'support-workspace-sdk'
+import { ApprovalsError } from 'support-workspace-sdk/approvals'
+import { ChangeFeed } from 'support-workspace-sdk/changes'
+import { htmlToText } from 'support-workspace-sdk/html'
+import { type Desk, isAutomatic, openDesk } from './desk.ts'
+
+/** Returns the text of a reply, or undefined for none. Put your model here. The newest message comes first. */
+async function draft([newest]: readonly Message[]): Promise<string | undefined> {
+  const { text } = htmlToText(newest?.body_html ?? '')
+  return `Hello ${newest?.user?.name ?? 'there'},\n\nthank you for writing: “${text.slice(0, 60)}”. We are on it.`
+}
+
+/** Proposes a reply to each new message of a customer. */
+export async function draftReplies(desk: Desk, interval: number, signal: AbortSignal): Promise<void> {
+  const { workspace, storage, secret } = desk
+  const onProblem = ({ error }: { error: unknown }) => console.warn(String(error))
+  const feed = new ChangeFeed({ workspace, storage, secret, watch: ['messages'], interval, signal, onProblem })
+  for await (const change of feed) {
+    if (change.resource !== 'messages' || change.kind !== 'created' || change.isAutomatic) continue
+    try {
+      await rejectOutdated(desk, change.conversationId, change.id)
+      if (change.author === 'customer') await proposeReply(desk, change.conversationId, change.id)
+    } catch (error) {
+      // A colleague has removed the conversation.
+      if (!(error instanceof NotFoundError)) throw error
+    }
+  }
+}
+
+async function proposeReply({ workspace, approvals }: Desk, conversationId: string, id: string): Promise<void> {
+  const messages = await workspace.messages.list(conversationId, { limit: 50 }).toArray()
+  // Somebody has written since. If that was the customer, the feed reports that message, too.
+  if (messages.find((message) => !isAutomatic(message))?.id !== id) return
+  const text = await draft(messages)
+  if (text === undefined) return
+  const body_html = textToHtml(text)
+  await approvals.propose(`reply:${id}`, (client) => client.messages.create(conversationId, { body_html }), {
+    basis: messages.map((message) => message.id),
+    expiresIn: 24 * 60 * 60 * 1000,
+  })
+}
+
+/** Takes drafts that do not know a message from the page. Without this, the last look still keeps them back. */
+async function rejectOutdated({ approvals }: Desk, conversationId: string, id: string): Promise<void> {
+  for (const { key, known, ...rest } of await approvals.list({ state: 'pending' })) {
+    if (rest.conversationId !== conversationId || known?.includes(id)) continue
+    try {
+      await approvals.reject(key, { by: 'worker', reason: 'Somebody has written since.' })
+    } catch (error) {
+      // A person was faster.
+      if (!(error instanceof ApprovalsError) || error.remedy === 'retry') throw error
+    }
+  }
+}
+
+/** Sends what was approved, until the signal aborts. */
+export async function sendReplies({ approvals }: Desk, pause: number, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      for await (const { key, state, error } of approvals.send({ signal }))
+        console.log(key, state, error?.message ?? '')
+    } catch (error) {
+      if (signal.aborted || !isSupportWorkspaceError(error) || error.remedy !== 'retry') throw error
+      console.warn(error.message)
+    }
+    await setTimeout(pause, undefined, { signal }).catch(() => {})
+  }
+}
+
+if (import.meta.main) {
+  const stop = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort())
+  const seconds = Number(process.env.DESK_SECONDS ?? 30)
+  try {
+    const desk = openDesk()
+    await Promise.all([
+      draftReplies(desk, seconds * 1000, stop.signal),
+      sendReplies(desk, Math.min(seconds, 2) * 1000, stop.signal),
+    ])
+  } catch (error) {
+    if (!stop.signal.aborted) console.error(error)
+    if (!stop.signal.aborted) process.exitCode = exitCodeOf(error)
+  }
+  // One loop has failed, so the other ends.
+  stop.abort()
+}
