@@ -113,7 +113,7 @@ const sabotages: readonly Sabotage[] = [
   [
     'an entry is removed before it is final',
     'approvals/records.ts',
-    'return isFinal(open) ? { write: await this.#final.text(key, open), result: true } : { result: false }',
+    'return isFinal(open) ? { write: open, result: true } : { result: false }',
     'return { result: isFinal(open) }',
   ],
   ['an edited entry is sent', 'approvals/sender.ts', '!(await isIntact(entry))', "entry.digest === ''"],
@@ -145,8 +145,8 @@ const sabotages: readonly Sabotage[] = [
   [
     'texts that are not encrypted are taken with a secret',
     'approvals/records.ts',
-    "createSealedEntries('approval', secret)",
-    "createSealedEntries('approval', undefined)",
+    "new StoredTexts(secret, 'approval')",
+    "new StoredTexts(undefined, 'approval')",
   ],
   [
     'two ends are reported',

@@ -223,7 +223,7 @@ export class Approvals {
       expiresAt: given.expiresIn === undefined ? undefined : proposedAt + given.expiresIn,
     }
     const entry: ProposalEntry = {
-      ...{ version: 1, epoch: 1, state: 'pending', decisions: [], earlier: [] },
+      ...{ epoch: 1, state: 'pending', decisions: [], earlier: [] },
       ...content,
       digest: (await digestOf(content)) as string,
       ...{ conversationId, proposedAt },

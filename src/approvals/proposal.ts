@@ -1,6 +1,7 @@
 import type { Operation } from '../core/index.ts'
 import { sha256 } from '../shared/bytes.ts'
 import { isObject, type JsonObject, parseObject, sortedJson } from '../shared/json.ts'
+import { type FieldChecks, hasFields, isListOf, isOneOf, isOptional, isRecordOf, isText } from '../storage/interface.ts'
 
 /**
  * The state of a proposal:
@@ -86,8 +87,6 @@ export type EntryState = Exclude<ProposalState, 'sending'>
 
 /** What the storage keeps of a proposal. */
 export interface ProposalEntry extends Omit<Proposal, 'key' | 'state' | 'operation' | 'method' | 'body' | 'earlier'> {
-  /** The version of the format. */
-  readonly version: 1
   /** Counts how often the key was begun anew. The entry with the highest number counts. */
   readonly epoch: number
   readonly state: EntryState
@@ -118,20 +117,8 @@ export function isOver({ expiresAt }: { readonly expiresAt?: number | undefined 
 }
 
 export function toProposal(key: string, entry: ProposalEntry): Proposal {
-  const {
-    version,
-    epoch,
-    service,
-    operation,
-    parameters,
-    text,
-    earlier,
-    answers,
-    approvedAt,
-    sendingAt,
-    write,
-    ...shown
-  } = entry
+  const { epoch, service, operation, parameters, text, earlier, answers, approvedAt, sendingAt, write, ...shown } =
+    entry
   return {
     key,
     ...shown,
@@ -191,25 +178,19 @@ const states: readonly unknown[] = [
   'refused',
 ] satisfies EntryState[]
 
-const isText = (value: unknown) => typeof value === 'string'
-const isTime = (value: unknown) => Number.isFinite(value)
-const isOptional = (check: (value: unknown) => boolean) => (value: unknown) => value === undefined || check(value)
-const isListOf = (check: (value: unknown) => boolean) => (value: unknown) => Array.isArray(value) && value.every(check)
-const has = (checks: Readonly<Record<string, (value: unknown) => boolean>>) => (value: unknown) =>
-  isObject(value) && Object.entries(checks).every(([name, check]) => check(value[name]))
+const isTime = Number.isFinite
 
-/** The checks of each field, because another program can have changed an entry. */
-const fields: Readonly<Record<keyof ProposalEntry, (value: unknown) => boolean>> = {
-  version: (value) => value === 1,
+/** The checks of each field of an entry. */
+export const fields: FieldChecks<ProposalEntry> = {
   epoch: Number.isSafeInteger,
-  state: (value) => states.includes(value),
+  state: isOneOf(...states),
   digest: isText,
   service: isText,
   organization: isText,
   author: isText,
-  operation: has({ id: isText, method: isText, path: isText }),
+  operation: hasFields({ id: isText, method: isText, path: isText }),
   path: isText,
-  parameters: (value) => isObject(value) && Object.values(value).every(isText),
+  parameters: isRecordOf(isText),
   query: isObject,
   text: isOptional((value) => isText(value) && isJson(value as string)),
   known: isOptional(isListOf(isText)),
@@ -220,19 +201,13 @@ const fields: Readonly<Record<keyof ProposalEntry, (value: unknown) => boolean>>
   approvedAt: isOptional(isTime),
   sendingAt: isOptional(isTime),
   endedAt: isOptional(isTime),
-  decisions: isListOf(has({ decision: isText, by: isText, at: isTime, digest: isText })),
-  earlier: isListOf(has({ digest: isText, text: isOptional(isText) })),
+  decisions: isListOf(hasFields({ decision: isText, by: isText, at: isTime, digest: isText })),
+  earlier: isListOf(hasFields({ digest: isText, text: isOptional(isText) })),
   reason: isOptional(isText),
   id: isOptional(isText),
   write: isOptional(isText),
 }
-const isEntry = has(fields)
 
 function isJson(text: string): boolean {
   return parseObject(`{"body":${text}}`) !== undefined
-}
-
-/** Returns the entry in a value. Undefined if it is damaged, or of a later version of this package. */
-export function readEntry(value: unknown): ProposalEntry | undefined {
-  return isEntry(value) ? (value as unknown as ProposalEntry) : undefined
 }

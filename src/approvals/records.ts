@@ -1,53 +1,20 @@
 import { sha256 } from '../shared/bytes.ts'
 import type { SealSecret } from '../shared/seal.ts'
-import { createSealedEntries, type SealedEntries } from '../shared/sealed-entries.ts'
-import { type Change, failureOf, GuardedStorage, type KeyValueStorage } from '../storage/interface.ts'
+import {
+  type Change,
+  Entries,
+  failureOf,
+  GuardedStorage,
+  type KeyValueStorage,
+  StoredTexts,
+} from '../storage/interface.ts'
 import { ApprovalsError, notAllowed } from './approvals-error.ts'
-import { isFinal, type ProposalEntry, readEntry, toProposal } from './proposal.ts'
+import { fields, isFinal, type ProposalEntry, toProposal } from './proposal.ts'
 
 /** What to do with an entry, and what to return. */
 export interface Decision<Result> {
   readonly write?: ProposalEntry | undefined
   readonly result: Result
-}
-
-/** The entries under one start of the keys of a storage. */
-class Shelf {
-  readonly storage: GuardedStorage
-  readonly #format: SealedEntries
-
-  constructor(storage: KeyValueStorage, prefix: string, format: SealedEntries) {
-    this.storage = new GuardedStorage(storage, prefix, storageFailed)
-    this.#format = format
-  }
-
-  async get(key: string): Promise<ProposalEntry | undefined> {
-    return this.read(key, await this.storage.get(key))
-  }
-
-  async read(key: string, text: string | null): Promise<ProposalEntry | undefined> {
-    if (text === null) return undefined
-    const opened = await this.#format.read(key, text)
-    const entry = 'value' in opened ? readEntry(opened.value) : undefined
-    if (entry !== undefined) return entry
-    const problem = 'problem' in opened ? opened.problem : 'is damaged, or of a later version of this package'
-    throw new ApprovalsError(key, `The entry of the proposal "${key}" ${problem}.`, {
-      hint: 'Find out what has changed the storage, or whether `secret` is the one that it was written with.',
-    })
-  }
-
-  text(key: string, entry: ProposalEntry): Promise<string> {
-    return this.#format.write(key, entry)
-  }
-
-  async *entries(): AsyncGenerator<readonly [key: string, entry: ProposalEntry], void, undefined> {
-    for await (const page of this.storage.pages()) {
-      for (const [key, text] of page) {
-        const entry = await this.read(key, text)
-        if (entry !== undefined) yield [key, entry]
-      }
-    }
-  }
 }
 
 /**
@@ -56,15 +23,15 @@ class Shelf {
  * the final entry, so that a slow process cannot begin a key anew that was sent meanwhile.
  */
 export class Records {
-  readonly #open: Shelf
-  readonly #final: Shelf
+  readonly #open: Entries<ProposalEntry>
+  readonly #final: Entries<ProposalEntry>
   readonly #sent: GuardedStorage
   readonly #writes: GuardedStorage
 
   constructor(storage: KeyValueStorage, secret: SealSecret | undefined) {
-    const format = createSealedEntries('approval', secret)
-    this.#open = new Shelf(storage, 'approvals:open:', format)
-    this.#final = new Shelf(storage, 'approvals:final:', format)
+    const kind = { texts: new StoredTexts(secret, 'approval'), format: 1, fields, failed: storageFailed }
+    this.#open = new Entries(storage, { ...kind, prefix: 'approvals:open:' })
+    this.#final = new Entries(storage, { ...kind, prefix: 'approvals:final:' })
     this.#sent = new GuardedStorage(storage, 'approvals:sent:', storageFailed)
     this.#writes = new GuardedStorage(storage, 'writes:', storageFailed)
   }
@@ -87,15 +54,14 @@ export class Records {
    * @param decide called with the entry that counts, before each attempt
    */
   async change<Result>(key: string, decide: (now: ProposalEntry | undefined) => Decision<Result>): Promise<Result> {
-    const result = await this.#open.storage.update(key, async (text): Promise<Change<Result>> => {
-      const open = await this.#open.read(key, text)
+    const result = await this.#open.change(key, async (open): Promise<Change<Result, ProposalEntry>> => {
       const final = await this.#final.get(key)
       const now = isNewer(open, final) ? open : final
       const decision = decide(now)
       if (decision.write === undefined) return { result: decision.result }
       // What has ended stays. To begin anew, or to note a decision about it, takes another epoch.
       const epoch = now === undefined ? 1 : now === final ? final.epoch + 1 : now.epoch
-      return { write: await this.#open.text(key, { ...decision.write, epoch }), result: decision.result }
+      return { write: { ...decision.write, epoch }, result: decision.result }
     })
     await this.#tidy(key)
     return result
@@ -103,24 +69,22 @@ export class Records {
 
   /** Erases an open entry. Returns whether there was one that `decide` accepts. */
   erase(key: string, decide: (entry: ProposalEntry) => boolean): Promise<boolean> {
-    return this.#open.storage.update(key, async (text): Promise<Change<boolean>> => {
-      const entry = await this.#open.read(key, text)
-      return entry !== undefined && decide(entry) ? { write: null, result: true } : { result: false }
-    })
+    return this.#open.change(key, (entry) =>
+      entry !== undefined && decide(entry) ? { write: null, result: true } : { result: false },
+    )
   }
 
   /** Changes a final entry. Returns whether `decide` wanted to. */
   rewrite(key: string, decide: (entry: ProposalEntry) => ProposalEntry | undefined): Promise<boolean> {
-    return this.#final.storage.update(key, async (text): Promise<Change<boolean>> => {
-      const entry = await this.#final.read(key, text)
+    return this.#final.change(key, (entry) => {
       const next = entry && decide(entry)
-      return next === undefined ? { result: false } : { write: await this.#final.text(key, next), result: true }
+      return { write: next, result: next !== undefined }
     })
   }
 
   /** Yields the entries that have not ended, in no particular order. */
   async *open(): AsyncGenerator<readonly [key: string, entry: ProposalEntry], void, undefined> {
-    for await (const [key, entry] of this.#open.entries()) {
+    for await (const [key, entry] of each(this.#open)) {
       // A process was killed before it had moved the entry.
       if (isFinal(entry)) await this.#tidy(key)
       else yield [key, entry]
@@ -129,22 +93,19 @@ export class Records {
 
   /** Yields the entries that have ended, in no particular order. */
   final(): AsyncGenerator<readonly [key: string, entry: ProposalEntry], void, undefined> {
-    return this.#final.entries()
+    return each(this.#final)
   }
 
   /** Moves an entry that has ended, and removes one that does not count. */
   async #tidy(key: string): Promise<void> {
-    const text = await this.#open.storage.get(key)
-    const open = await this.#open.read(key, text)
+    const open = await this.#open.get(key)
     if (open === undefined) return
-    const isDone = await this.#final.storage.update(key, async (finalText): Promise<Change<boolean>> => {
-      if (!isNewer(open, await this.#final.read(key, finalText))) return { result: true }
-      return isFinal(open) ? { write: await this.#final.text(key, open), result: true } : { result: false }
+    const isDone = await this.#final.change<boolean>(key, (final) => {
+      if (!isNewer(open, final)) return { result: true }
+      return isFinal(open) ? { write: open, result: true } : { result: false }
     })
-    if (isDone) {
-      const remove = (now: string | null) => (now === text ? { write: null, result: undefined } : { result: undefined })
-      await this.#open.storage.update(key, remove, text)
-    }
+    if (!isDone) return
+    await this.#open.change(key, (now) => ({ write: now?.epoch === open.epoch ? null : undefined, result: undefined }))
   }
 
   /** Returns the ids of the messages that were sent for the same basis. */
@@ -168,7 +129,7 @@ export class Records {
   /** Whether another proposal of the same basis is being sent, whose message might be there already. */
   async isSiblingSending(key: string, entry: ProposalEntry): Promise<boolean> {
     const basis = await basisOf(entry)
-    for await (const [other, { write, ...rest }] of this.#open.entries()) {
+    for await (const [other, { write, ...rest }] of each(this.#open)) {
       if (other === key || write === undefined || rest.conversationId !== entry.conversationId) continue
       if ((await basisOf({ ...rest, write })) === basis) return true
     }
@@ -201,10 +162,16 @@ export class Records {
 
   async *#written() {
     for (const shelf of [this.#open, this.#final]) {
-      for await (const [key, { write }] of shelf.entries())
+      for await (const [key, { write }] of each(shelf))
         if (write !== undefined) yield [[`writes:${key}`, write] as const]
     }
   }
+}
+
+async function* each(
+  entries: Entries<ProposalEntry>,
+): AsyncGenerator<readonly [key: string, entry: ProposalEntry], void, undefined> {
+  for await (const page of entries.pages()) yield* page
 }
 
 function isNewer(open: ProposalEntry | undefined, final: ProposalEntry | undefined): open is ProposalEntry {

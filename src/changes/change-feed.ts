@@ -15,10 +15,8 @@ import type { SealSecret } from '../shared/seal.ts'
 import { checkMethods, checkStorage, type KeyValueStorage, StoredTexts } from '../storage/interface.ts'
 import type { Change, WatchedList } from './change.ts'
 import type { ChangeFeedOptions, Counts, FeedSettings, FeedStatus } from './feed-options.ts'
-import { acknowledge } from './outbox.ts'
-import { openRecords, type Records } from './records.ts'
+import { acknowledge, openRecords, type Progress, type Records } from './records.ts'
 import { Run } from './run.ts'
-import { Service } from './service.ts'
 import { Work } from './work.ts'
 
 const checkNames =
@@ -78,7 +76,8 @@ export class ChangeFeed implements AsyncIterable<Change> {
     checkMethods('workspace', options.workspace, ['withOptions'], 'Pass a `SupportWorkspace`.')
     const { watch = ['conversations', 'messages'], deletions = [] } = given
     const storage = checkStorage(options.storage)
-    this.#records = openRecords(storage, given.name ?? 'feed', new StoredTexts(given.secret, 'change feed'))
+    const texts = new StoredTexts(given.secret, 'change feed')
+    this.#records = openRecords(storage, given.name ?? 'feed', texts, new Set(watch))
     this.#settings = {
       workspace: options.workspace,
       ...{ signal: given.signal, onProblem: given.onProblem, maxDeletions: given.maxDeletions },
@@ -97,10 +96,7 @@ export class ChangeFeed implements AsyncIterable<Change> {
    * @throws RequestError if the remedy is `reconnect` or `fix`. With `retry`, the feed waits and goes on.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<Change, void, undefined> {
-    const service = new Service(this.#settings, () => {
-      this.#counts.requests += 1
-    })
-    yield* new Run(new Work(this.#settings, service, this.#records, this.#counts), this.#skipped).changes()
+    yield* new Run(new Work(this.#settings, this.#records, this.#counts), this.#skipped).changes()
   }
 
   /**
@@ -124,7 +120,8 @@ export class ChangeFeed implements AsyncIterable<Change> {
    * @throws ChangeFeedError if the storage failed.
    */
   async acceptDeletions(): Promise<void> {
-    await this.#records.progress.change('', (now) => now && { ...now, accepted: now.held })
+    const accept = (now: Progress | undefined) => ({ write: now && { ...now, accepted: now.held }, result: undefined })
+    await this.#records.progress.change('', accept)
   }
 
   /** Returns what the feed has done since this object was created. */

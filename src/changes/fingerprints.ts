@@ -1,45 +1,46 @@
-import { isObject } from '../shared/json.ts'
+import { sha256 } from '../shared/bytes.ts'
+import { sortedJson } from '../shared/json.ts'
 
 /** Increase it if the same item gets another fingerprint, for example because of another algorithm. */
-const algorithm = 1
+const algorithm = 2
+
+/** The length of the mark at the start of a fingerprint. */
+const markLength = 4
 
 /** Compares items with fingerprints of their earlier states. */
 export class Fingerprints {
   readonly #ignored: ReadonlySet<string>
-  #mark: Promise<string> | undefined
+  readonly #mark: Promise<string>
 
   /** @param ignored names of fields, at any depth, that do not count */
   constructor(ignored: readonly string[]) {
     this.#ignored = new Set(ignored)
+    this.#mark = digest(JSON.stringify([algorithm, [...this.#ignored].sort()])).then((mark) =>
+      mark.slice(0, markLength),
+    )
   }
 
-  /**
-   * Returns a short digest of what counts of an item, with a mark of the rules before it. 64 bits of SHA-256 suffice,
-   * because a fingerprint is only compared with earlier fingerprints of the same item.
-   */
+  /** Returns a short digest of what counts of an item, with a mark of the rules before it. */
   async of(item: object): Promise<string> {
-    this.#mark ??= digest(JSON.stringify([algorithm, [...this.#ignored].sort()])).then((text) => text.slice(0, 2))
-    const counted = (value: object) =>
-      Object.fromEntries(
-        Object.entries(value)
-          .filter(([name]) => !this.#ignored.has(name))
-          .sort(([one], [other]) => (one < other ? -1 : 1)),
-      )
-    const text = JSON.stringify(item, (_, found: unknown) => (isObject(found) ? counted(found) : found))
-    return (await this.#mark) + (await digest(text))
+    return (await this.#mark) + (await digest(sortedJson(item, this.#ignored)))
   }
 }
 
 /** Whether two fingerprints were made by the same rules. Otherwise, comparing them tells nothing about the item. */
 export function areComparable(one: string, other: string): boolean {
-  return one.slice(0, 2) === other.slice(0, 2)
+  return one.slice(0, markLength) === other.slice(0, markLength)
 }
 
-/** Returns 64 bits of the SHA-256 digest of a text as base64url, in 11 characters. */
+/**
+ * Whether the time for the audit of a conversation lies between two times. It comes once in each period. If the
+ * conversation changes, its time moves, and its messages are read anyway.
+ */
+export function isTurn(print: string, after: number, until: number, period: number): boolean {
+  const phase = Number.parseInt(print.slice(-8), 16) / 2 ** 32
+  return Math.floor(until / period - phase) > Math.floor(after / period - phase)
+}
+
+/** 64 bits suffice, because a fingerprint is only compared with earlier fingerprints of the same item. */
 async function digest(text: string): Promise<string> {
-  const bytes = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)), 0, 8)
-  return btoa(String.fromCharCode(...bytes))
-    .slice(0, 11)
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
+  return (await sha256(text)).slice(0, 16)
 }

@@ -18,5 +18,5 @@ export type {
   Written,
 } from './change.ts'
 export { ChangeFeed } from './change-feed.ts'
-export { ChangeFeedError } from './entries.ts'
 export type { ChangeFeedOptions, FeedProblem, FeedStatus } from './feed-options.ts'
+export { ChangeFeedError } from './records.ts'

@@ -1,50 +1,66 @@
-import { isObject } from '../shared/json.ts'
-import type { KeyValueStorage, StoredTexts } from '../storage/interface.ts'
-import type { Change, WatchedList } from './change.ts'
-import { Entries, type FieldChecks } from './entries.ts'
+import { SupportWorkspaceError } from '../errors/index.ts'
+import { randomId } from '../shared/bytes.ts'
+import {
+  Entries,
+  type FieldChecks,
+  failureOf,
+  hasFields,
+  isCount,
+  isListOf,
+  isOneOf,
+  isOptional,
+  isRecordOf,
+  isText,
+  type KeyValueStorage,
+  type StoredTexts,
+} from '../storage/interface.ts'
+import { type Change, partsOf, type WatchedList } from './change.ts'
 
 /**
- * What is left to do for an entry of a list:
- *
- * - `none`: nothing.
- * - `unread`: the messages of the conversation were not read yet, and the conversation has not changed.
- * - `outbox`: only the change in its outbox has to be acknowledged.
- * - a number: the pass in which the conversation was found changed. Its messages are read in this pass, and once more in
- *   a later one. There can be changes in its outbox and in the outbox of its messages.
+ * The storage of a `ChangeFeed` failed. With the remedy `retry`, the feed waits and tries again by itself. With `fix`,
+ * an entry is damaged or encrypted with an unknown secret, or the storage violates the contract of `KeyValueStorage`.
  */
-export type Task = 'none' | 'unread' | 'outbox' | number
+export class ChangeFeedError extends SupportWorkspaceError {
+  static override readonly kind: string = 'ChangeFeedError'
 
-/**
- * Whether a conversation or contact is missing from its list:
- *
- * - `once`: the last complete pass lacked it.
- * - `hidden`: complete passes lacked it, but the service still has its messages.
- * - `gone`: it is deleted. The row is removed when its last change is acknowledged.
- */
-export type Absence = 'no' | 'once' | 'hidden' | 'gone'
-
-/** The state of a conversation or contact. */
-export interface Row {
-  /** Fingerprint of the list entry. */
-  readonly print: string
-  readonly task: Task
-  readonly absence: Absence
-  /** Whether the list was watched when the row was written. For messages alone, conversations are only read. */
-  readonly isWatched: boolean
-  /** The id of the user of a conversation: the customer. */
-  readonly customer?: string | undefined
-  /** The change that is not acknowledged. */
-  readonly outbox?: Change | undefined
+  constructor(thrown: unknown) {
+    super(...failureOf('the change feed', thrown))
+  }
 }
 
-/** The messages of a conversation. Its outbox is only set while the task of the conversation is a number. */
-export interface MessagesRow {
+/** An entry with changes. */
+export interface Outbox {
+  /** Changes that are not acknowledged. */
+  readonly outbox: readonly Change[]
+  /** Random text that each replacement changes, but not an acknowledgement. */
+  readonly revision: string
+}
+
+/** The state of a conversation or contact. It has at most one change in its outbox. */
+export interface Row extends Outbox {
+  /** Fingerprint of the list entry. */
+  readonly print: string
+  /**
+   * Whether the messages of a conversation are to be read: `no`, or `unread` if they were not read yet. Or the number of
+   * the pass that found the conversation changed: they are read in this pass, and once more in a later one. Only then
+   * there can be changes in the outbox of the messages.
+   */
+  readonly task: 'no' | 'unread' | number
+  /**
+   * Whether the last complete passes lacked it: `no`, `once`, or `hidden` if the service still has its messages. With
+   * `once`, a deletion can be in the outbox. Then the row is removed when the deletion is acknowledged.
+   */
+  readonly missing: 'no' | 'once' | 'hidden'
+  /** The id of the user of a conversation: the customer. */
+  readonly customer?: string | undefined
+}
+
+/** The messages of a conversation. */
+export interface MessagesRow extends Outbox {
   /** Fingerprints by the ids of the messages. */
   readonly prints: Readonly<Record<string, string>>
   /** Ids of messages that the last reading lacked. */
   readonly absent: readonly string[]
-  /** Changes that are not acknowledged. */
-  readonly outbox: readonly Change[]
 }
 
 /** Numbers of deletions by list. */
@@ -64,47 +80,11 @@ export interface Progress {
   readonly ends: readonly number[]
   /** When the last complete pass ended, in milliseconds of this machine's time. */
   readonly completedAt: number | null
-  /** The conversation that was audited last in the order of ids, and until when the audit is done. */
-  readonly audit: { readonly last: string; readonly until: number }
-  /** Deletions that are held back. */
+  /** Until when the audit is done, in milliseconds of the service's time. */
+  readonly audited: number
+  /** Deletions that are held back, and deletions that `acceptDeletions` lets through. */
   readonly held: Deletions
-  /** Deletions that `acceptDeletions` lets through. */
   readonly accepted: Deletions
-}
-
-const isText = (value: unknown) => typeof value === 'string'
-const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0
-const isOptional = (check: (value: unknown) => boolean) => (value: unknown) => value === undefined || check(value)
-const isListOf = (check: (value: unknown) => boolean) => (value: unknown) => Array.isArray(value) && value.every(check)
-const isRecordOf = (check: (value: unknown) => boolean) => (value: unknown) =>
-  isObject(value) && Object.values(value).every(check)
-const isChange = (value: unknown) => isObject(value) && [value.id, value.key, value.resource, value.kind].every(isText)
-
-const rowChecks: FieldChecks<Row> = {
-  print: isText,
-  task: (value) => isCount(value) || ['none', 'unread', 'outbox'].includes(value as string),
-  absence: (value) => ['no', 'once', 'hidden', 'gone'].includes(value as string),
-  isWatched: (value) => typeof value === 'boolean',
-  customer: isOptional(isText),
-  outbox: isOptional(isChange),
-}
-
-const messagesChecks: FieldChecks<MessagesRow> = {
-  prints: isRecordOf(isText),
-  absent: isListOf(isText),
-  outbox: isListOf(isChange),
-}
-
-const progressChecks: FieldChecks<Progress> = {
-  place: isText,
-  starts: isRecordOf((value) => value === null || Number.isFinite(value)),
-  read: isListOf(isText),
-  passes: isCount,
-  ends: isListOf(Number.isFinite),
-  completedAt: (value) => value === null || Number.isFinite(value),
-  audit: (value) => isObject(value) && isText(value.last) && Number.isFinite(value.until),
-  held: isRecordOf(isCount),
-  accepted: isRecordOf(isCount),
 }
 
 /** The entries of a feed in its storage. */
@@ -115,13 +95,88 @@ export interface Records {
   readonly messages: Entries<MessagesRow>
 }
 
+const isTime = Number.isFinite
+const isChange = hasFields({ id: isText, key: isText, resource: isText, kind: isText })
+const outboxChecks: FieldChecks<Outbox> = { outbox: isListOf(isChange), revision: isText }
+
+const rowChecks: FieldChecks<Row> = {
+  ...outboxChecks,
+  print: isText,
+  task: (value) => isCount(value) || value === 'no' || value === 'unread',
+  missing: isOneOf('no', 'once', 'hidden'),
+  customer: isOptional(isText),
+}
+
+const messagesChecks: FieldChecks<MessagesRow> = {
+  ...outboxChecks,
+  prints: isRecordOf(isText),
+  absent: isListOf(isText),
+}
+
+const progressChecks: FieldChecks<Progress> = {
+  place: isText,
+  starts: isRecordOf((value) => value === null || isTime(value)),
+  read: isListOf(isText),
+  passes: isCount,
+  ends: isListOf(isTime),
+  completedAt: (value) => value === null || isTime(value),
+  audited: isTime,
+  held: isRecordOf(isCount),
+  accepted: isRecordOf(isCount),
+}
+
+/** The version of the format of an entry. */
+const format = 1
+
 /** Returns the entries of the feed with a name. Other feeds, connections and journals can be in the same storage. */
-export function openRecords(storage: KeyValueStorage, name: string, texts: StoredTexts): Records {
-  const prefix = `changes:${encodeURIComponent(name)}:`
+export function openRecords(
+  storage: KeyValueStorage,
+  name: string,
+  texts: StoredTexts,
+  watch: ReadonlySet<WatchedList>,
+): Records {
+  const open = <Content extends object>(prefix: string, fields: FieldChecks<Content>) =>
+    new Entries<Content>(storage, {
+      ...{ prefix: `changes:${encodeURIComponent(name)}:${prefix}`, texts, format, fields },
+      failed: (_, thrown) => new ChangeFeedError(thrown),
+    })
   return {
-    progress: new Entries(storage, `${prefix}progress`, texts, progressChecks),
-    conversations: new Entries(storage, `${prefix}conversations:`, texts, rowChecks),
-    contacts: new Entries(storage, `${prefix}contacts:`, texts, rowChecks),
-    messages: new Entries(storage, `${prefix}messages:`, texts, messagesChecks),
+    progress: open('progress', progressChecks),
+    // Watched for messages alone, conversations have rows of their own, so that they begin anew if they are watched later.
+    conversations: open(watch.has('conversations') ? 'conversations:' : 'unwatched:', rowChecks),
+    contacts: open('contacts:', rowChecks),
+    messages: open('messages:', messagesChecks),
   }
+}
+
+/**
+ * Replaces an entry. Returns undefined if it has another revision, because another process has replaced it.
+ *
+ * @param revision the expected revision, undefined if there must be no entry
+ */
+export function replace<Content extends Outbox>(
+  entries: Entries<Content>,
+  key: string,
+  revision: string | undefined,
+  content: Omit<Content, 'revision'>,
+): Promise<Content | undefined> {
+  const next = { ...content, revision: randomId().slice(0, 8) } as Content
+  return entries.change(
+    key,
+    (now) => (now?.revision === revision ? { write: next, result: next } : { result: undefined }),
+    revision === undefined ? null : undefined,
+  )
+}
+
+/** Removes a change from its outbox: one write. Returns false if it is not there, because it was acknowledged before. */
+export async function acknowledge(records: Records, key: string): Promise<boolean> {
+  const { resource, owner } = partsOf(key) ?? {}
+  if (resource === undefined || owner === undefined) return false
+  const entries: { readonly change: Entries<Outbox>['change'] } = records[resource]
+  return entries.change(owner, (now) => {
+    const change = now?.outbox.find((each) => each.key === key)
+    if (now === undefined || change === undefined) return { result: false }
+    const isGone = change.kind === 'deleted' && resource !== 'messages'
+    return { write: isGone ? null : { ...now, outbox: now.outbox.filter((each) => each !== change) }, result: true }
+  })
 }

@@ -1,34 +1,30 @@
-import type { Entries, Stored } from './entries.ts'
-import type { Absence, Row, Task } from './records.ts'
+import type { Entries } from '../storage/interface.ts'
+import { type Row, replace } from './records.ts'
 
 /** What the memory holds of a row. */
-export interface Mark extends Pick<Row, 'print' | 'task' | 'absence' | 'isWatched'> {
-  readonly revision: string
-}
-
-const absences: Readonly<Record<string, Absence>> = { n: 'no', o: 'once', h: 'hidden', g: 'gone' }
-const tasks: Readonly<Record<string, Task>> = { n: 'none', u: 'unread', o: 'outbox' }
+export type Mark = Pick<Row, 'print' | 'revision' | 'task' | 'missing'>
 
 /**
- * The rows of a list. They are read once. Afterwards, the memory holds a mark of each: about 130 bytes. A row is only
- * replaced if it still has the revision of its mark. Otherwise another process has replaced the row, and this process
- * takes over its mark, so that the next pass compares with it.
+ * The rows of a list. They are read once. Afterwards, the memory holds a mark of each. A row is only replaced if it
+ * still has the revision of its mark. Otherwise another process has replaced the row, and this process takes over its
+ * mark, so that the next pass compares with it.
  */
 export class Rows {
   readonly #entries: Entries<Row>
+  /** Texts, because objects would take twice the memory. */
   readonly #marks = new Map<string, string>()
-  /** Called when another process has replaced a row. */
   readonly #onConflict: () => void
   /** Ids of rows that can have changes to deliver: from this pass, from before a crash, or from another process. */
-  readonly leftovers = new Set<string>()
+  readonly undelivered = new Set<string>()
 
+  /** @param onConflict called when another process has replaced a row */
   constructor(entries: Entries<Row>, onConflict: () => void) {
     this.#entries = entries
     this.#onConflict = onConflict
   }
 
   async load(): Promise<void> {
-    for await (const page of this.#entries.all()) for (const [id, row] of page) this.#adopt(id, row)
+    for await (const page of this.#entries.pages()) for (const [id, row] of page) this.#adopt(id, row)
   }
 
   get size(): number {
@@ -41,11 +37,13 @@ export class Rows {
 
   mark(id: string): Mark | undefined {
     const text = this.#marks.get(id)
-    return text === undefined ? undefined : parse(text)
+    if (text === undefined) return undefined
+    const [print = '', revision = '', missing = '', task = ''] = text.split(' ')
+    return { print, revision, missing, task: Number.isNaN(Number(task)) ? task : Number(task) } as Mark
   }
 
   /** Returns a row if no other process has replaced it. */
-  async get(id: string): Promise<Stored<Row> | undefined> {
+  async get(id: string): Promise<Row | undefined> {
     const row = await this.#entries.get(id)
     if (row?.revision === this.mark(id)?.revision) return row
     this.#lose(id, row)
@@ -53,10 +51,10 @@ export class Rows {
   }
 
   /** Replaces a row, or adds it. Returns undefined if another process has replaced it. */
-  async replace(id: string, row: Row): Promise<Stored<Row> | undefined> {
-    const stored = await this.#entries.replace(id, this.mark(id)?.revision, row)
+  async replace(id: string, row: Omit<Row, 'revision'>): Promise<Row | undefined> {
+    const stored = await replace(this.#entries, id, this.mark(id)?.revision, row)
     if (stored === undefined) this.#lose(id, await this.#entries.get(id))
-    else this.#marks.set(id, format(stored))
+    else this.#note(id, stored)
     return stored
   }
 
@@ -65,31 +63,19 @@ export class Rows {
     this.#marks.delete(id)
   }
 
-  #lose(id: string, row: Stored<Row> | undefined): void {
+  #lose(id: string, row: Row | undefined): void {
     this.#onConflict()
-    if (row === undefined) this.#marks.delete(id)
+    if (row === undefined) this.forget(id)
     else this.#adopt(id, row)
   }
 
-  #adopt(id: string, row: Stored<Row>): void {
-    // A copy, because a part of a text keeps the whole text in memory.
-    this.#marks.set(JSON.parse(JSON.stringify(id)), format(row))
-    if (row.task !== 'none' && row.task !== 'unread') this.leftovers.add(id)
+  #adopt(id: string, row: Row): void {
+    this.#note(id, row)
+    if (row.outbox.length > 0 || typeof row.task === 'number') this.undelivered.add(id)
   }
-}
 
-/** Marks are texts, because objects would take twice the memory. `join` makes a text without parts. */
-function format({ print, revision, isWatched, absence, task }: Stored<Row>): string {
-  const flags = [isWatched ? 'w' : '-', absence[0], typeof task === 'number' ? task : task[0]]
-  return [print.padEnd(13), revision, ...flags].join('')
-}
-
-function parse(text: string): Mark {
-  return {
-    print: text.slice(0, 13),
-    revision: text.slice(13, 21),
-    isWatched: text[21] === 'w',
-    absence: absences[text[22] ?? ''] ?? 'no',
-    task: tasks[text[23] ?? ''] ?? Number(text.slice(23)),
+  #note(id: string, { print, revision, missing, task }: Row): void {
+    // `join` makes a text of its own. A part of a longer text, such as an id, would keep that in memory.
+    this.#marks.set(JSON.parse(JSON.stringify(id)), [print, revision, missing, task].join(' '))
   }
 }

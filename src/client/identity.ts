@@ -2,6 +2,7 @@ import type { AccessTokenSource, ClientOptions } from '../core/index.ts'
 import { InsufficientScopeError, SupportWorkspaceError } from '../errors/index.ts'
 import { scopesIn } from '../shared/scopes.ts'
 import type { SupportWorkspace } from './client.ts'
+import type { Me } from './generated/models.ts'
 
 /** Whose a token is. */
 export interface TokenIdentity {
@@ -80,19 +81,7 @@ export class TokenIdentities {
         see?.(token)
       }),
     )
-    const { organization, user, scopes, actor } = await client.me()
-    if (typeof organization?.id !== 'string' || organization.id === '') {
-      throw new SupportWorkspaceError('The service does not tell the organization of the token.', {
-        hint: 'Without it, the key of another organization could be taken for the one of this organization.',
-      })
-    }
-    const granted = scopesIn(scopes)
-    const identity = {
-      organization: organization.id,
-      author: typeof user?.id === 'string' ? user.id : undefined,
-      actor: actor ?? undefined,
-      scopes: granted?.length === 0 ? undefined : granted,
-    }
+    const identity = identityOf(await client.me())
     // A middleware can reply itself, and then no token was used.
     if (used !== undefined) this.#remember(used, identity)
     return identity
@@ -102,6 +91,26 @@ export class TokenIdentities {
     this.#known.delete(token)
     this.#known.set(token, identity)
     for (const oldest of [...this.#known.keys()].slice(0, -most)) this.#known.delete(oldest)
+  }
+}
+
+/**
+ * Returns the identity in a response of `/me`.
+ *
+ * @throws SupportWorkspaceError if it has no organization
+ */
+export function identityOf({ organization, user, scopes, actor }: Me): TokenIdentity {
+  if (typeof organization?.id !== 'string' || organization.id === '') {
+    throw new SupportWorkspaceError('The service does not tell the organization of the token.', {
+      hint: 'Without it, what belongs to another organization could be taken for something of this organization.',
+    })
+  }
+  const granted = scopesIn(scopes)
+  return {
+    organization: organization.id,
+    author: typeof user?.id === 'string' ? user.id : undefined,
+    actor: actor ?? undefined,
+    scopes: granted?.length === 0 ? undefined : granted,
   }
 }
 

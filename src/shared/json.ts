@@ -21,11 +21,20 @@ export function parseObject(value: unknown): JsonObject | undefined {
   }
 }
 
-/** Returns a JSON value as text in which the keys of each object are sorted, so that equal values have equal texts. */
-export function sortedJson(value: unknown): string {
+/**
+ * Returns a JSON value as text in which the keys of each object are sorted, so that equal values have equal texts.
+ *
+ * @param ignored names of fields, at any depth, to leave out
+ */
+export function sortedJson(value: unknown, ignored?: ReadonlySet<string>): string {
+  const isCounted = ([name]: readonly [string, unknown]) => ignored?.has(name) !== true
   return JSON.stringify(value, (_, found: unknown) =>
     isObject(found)
-      ? Object.fromEntries(Object.entries(found).sort(([one], [other]) => (one < other ? -1 : 1)))
+      ? Object.fromEntries(
+          Object.entries(found)
+            .filter(isCounted)
+            .sort(([one], [other]) => (one < other ? -1 : 1)),
+        )
       : found,
   )
 }

@@ -1,5 +1,16 @@
 // The interface of a key-value storage with compare-and-set, which connections, journals and storages share.
 
+export {
+  Entries,
+  type FieldChecks,
+  hasFields,
+  isCount,
+  isListOf,
+  isOneOf,
+  isOptional,
+  isRecordOf,
+  isText,
+} from './entries.ts'
 export { type Change, GuardedStorage } from './guarded-storage.ts'
 export {
   checkMethods,
@@ -11,5 +22,5 @@ export {
   type StoragePage,
   unfit,
 } from './key-value-storage.ts'
-export { damaged, StoredTexts } from './stored-texts.ts'
+export { StoredTexts } from './stored-texts.ts'
 export { inTime, Turns } from './turns.ts'

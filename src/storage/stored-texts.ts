@@ -39,7 +39,7 @@ export class StoredTexts {
     }
     const value = isPlain ? parseObject(decode(text.slice(plain.length))) : opened?.ok && opened.value
     if (isObject(value) && value.key === key && isObject(value.content)) return value.content
-    throw damaged(key, 'is damaged')
+    throw damaged(key, isObject(value) && isObject(value.content) ? 'belongs to another key' : 'is damaged')
   }
 }
 

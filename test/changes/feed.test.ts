@@ -388,6 +388,7 @@ describe('errors', () => {
     expect(run.problems).toEqual([{ error: expect.objectContaining({ status }), conversationId: broken }])
     expect(run.feed.status().completedAt).toBeDefined()
     service.answer = undefined
+    clock.now += 4000
     expect(await new Process(service, storage, { ...slow, passes: 1 }).read()).toHaveLength(2)
   })
 
@@ -563,7 +564,7 @@ describe('what is stored', () => {
     const entry = JSON.parse(Buffer.from(text.slice('plain:'.length), 'base64url').toString())
     for (const [content, problem] of [
       [{ ...entry.content, format: 2 }, 'was written by another version'],
-      [{ ...entry.content, absence: 'maybe' }, 'is damaged in its field "absence"'],
+      [{ ...entry.content, missing: 'maybe' }, 'is damaged in its field "missing"'],
       [{ ...entry.content, revision: 3 }, 'is damaged in its field "revision"'],
       [[], 'is damaged'],
     ] as const) {

@@ -61,7 +61,8 @@ export class Process {
         this.#keepSightings()
         const reply = await step(() => next(call))
         const resource = operation.id.replace('.list', '')
-        if (resource === 'messages' && !query.after) this.#reading.clear()
+        // A reading that has failed after its first page counts for nothing.
+        if (resource !== 'messages' || !query.after) this.#reading.clear()
         const items = Array.isArray(reply.data) ? (reply.data as { id: string }[]) : []
         for (const item of items) this.#reading.set(`${resource} ${item.id}`, textOf(item))
         const isWhole = resource === 'conversations' || (reply.cursors.after === null && query.limit !== 1)

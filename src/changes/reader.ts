@@ -1,0 +1,238 @@
+import {
+  type Contact,
+  type Conversation,
+  fetchOf,
+  identityOf,
+  type Message,
+  type SupportWorkspace,
+} from '../client/index.ts'
+import type { Paginated } from '../core/index.ts'
+import {
+  ApiError,
+  CursorRejectedError,
+  InsufficientScopeError,
+  InvalidArgumentError,
+  isSupportWorkspaceError,
+  NotFoundError,
+  PaginationError,
+  SupportWorkspaceError,
+} from '../errors/index.ts'
+import { sleep, throwIfAborted } from '../shared/abort.ts'
+import { sha256 } from '../shared/bytes.ts'
+import { parseObject } from '../shared/json.ts'
+import { notify } from '../shared/notify.ts'
+import type { FetchInit, FetchResponse, WebFetch } from '../shared/web-types.ts'
+import type { Counts, FeedProblem, FeedSettings } from './feed-options.ts'
+
+/** The items of the lists. */
+export interface Items {
+  readonly conversations: Conversation
+  readonly contacts: Contact
+  readonly messages: Message
+}
+
+type Checkpoint = { readonly cursor: string | null; readonly done: boolean }
+
+/** After this many rejected cursors in a row, a list is not begun again. */
+const mostRejected = 3
+
+/**
+ * Reads the lists of the service, and waits out what goes wrong. If a token provider returns another token, asks `/me`
+ * before the token reads anything, because another token can belong to another organization.
+ */
+export class Reader {
+  readonly #client: SupportWorkspace
+  readonly #fetch: WebFetch
+  readonly #settings: FeedSettings
+  readonly #counts: Counts
+  /** Address of `/me`. */
+  #address: string | undefined
+  #verified: string | undefined
+  #place: string | undefined
+  /** Why the token must not read. */
+  #refusal: SupportWorkspaceError | undefined
+  readonly #withoutLimit = new Set<keyof Items>()
+  /** The time of the last response, in milliseconds since the Unix epoch, by the clock of the service. */
+  time = Date.now()
+  /** The id of the person of the token. */
+  you: string | undefined
+
+  constructor(settings: FeedSettings, counts: Counts) {
+    this.#settings = settings
+    this.#counts = counts
+    this.#fetch = fetchOf(settings.workspace)
+    this.#client = settings.workspace.withOptions({
+      ...{ fresh: true, background: true },
+      fetch: (url, init) => this.#verifiedFetch(url, init),
+    })
+  }
+
+  /** Asks `/me`. The first request of a feed. Returns a digest of the address of the service and the organization. */
+  async identify(): Promise<string> {
+    await this.patiently(() => this.#client.me({ signal: this.#settings.signal }))
+    return this.#place as string
+  }
+
+  /**
+   * Reads a list. Returns whether it was read in one go. A list that was resumed or begun again can lack items that have
+   * moved meanwhile, so a missing item means nothing.
+   *
+   * @param owner the conversation of the messages. If they cannot be read, the error is thrown.
+   * @param use can return false to end the reading
+   */
+  async read<List extends keyof Items>(
+    list: List,
+    owner: string,
+    use: (items: readonly Items[List][]) => unknown,
+    limit = this.#settings.limit,
+  ): Promise<boolean> {
+    let isComplete = true
+    let resumeFrom: Checkpoint | null = null
+    for (let attempt = 1, rejected = 0, page = 0, furthest = 0; ; attempt += 1) {
+      try {
+        for await (const { data, checkpoint } of this.#list(list, owner, resumeFrom, limit).pages()) {
+          checkIds(list, data)
+          if ((await use(data)) === false) return isComplete
+          throwIfAborted(this.#settings.signal)
+          resumeFrom = checkpoint
+          attempt = 1
+          page += 1
+        }
+        return isComplete
+      } catch (error) {
+        if (owner !== '' && isOfConversation(error)) throw error
+        isComplete &&= resumeFrom === null
+        // An item that has moved can make a cursor come twice.
+        const isOfCursor = error instanceof CursorRejectedError || error instanceof PaginationError
+        if (isOfCursor) {
+          this.report({ error })
+          rejected = page > furthest ? 1 : rejected + 1
+          furthest = Math.max(furthest, page)
+          if (rejected >= mostRejected) return false
+        }
+        if (isOfCursor || this.#omitsLimit(list, error)) [resumeFrom, page] = [null, 0]
+        else await this.#pause(error, attempt)
+      }
+    }
+  }
+
+  /** Whether the service has no messages of a conversation: a 404. */
+  async isGone(id: string): Promise<boolean> {
+    try {
+      await this.read('messages', id, () => false, 1)
+      return false
+    } catch (error) {
+      if (error instanceof NotFoundError) return true
+      throw error
+    }
+  }
+
+  /** Repeats a step while its error says `retry`. */
+  async patiently<Value>(step: () => PromiseLike<Value>): Promise<Value> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await step()
+      } catch (error) {
+        await this.#pause(error, attempt)
+      }
+    }
+  }
+
+  report(problem: FeedProblem): void {
+    notify(this.#settings.onProblem, problem)
+  }
+
+  #list<List extends keyof Items>(list: List, owner: string, resumeFrom: Checkpoint | null, limit: number) {
+    const { signal } = this.#settings
+    const query = this.#withoutLimit.has(list) ? {} : { limit }
+    // A page that is requested ahead would be read twice if the loop ends before.
+    const options = { prefetch: false, signal, resumeFrom }
+    const { conversations, contacts, messages } = this.#client
+    const lists = { conversations, contacts, messages: { list: messages.list.bind(messages, owner) } }
+    return lists[list].list(query, options) as unknown as Paginated<Items[List]>
+  }
+
+  /** If the service might have rejected `limit`, stops sending it. Returns false if it was not sent. */
+  #omitsLimit(list: keyof Items, error: unknown): boolean {
+    const isOfValue = error instanceof ApiError && (error.status === 400 || error.status === 422)
+    if (!isOfValue || this.#withoutLimit.has(list)) return false
+    this.report({ error })
+    this.#withoutLimit.add(list)
+    return true
+  }
+
+  /** Waits before a step is repeated. Throws the error if repeating does not help. */
+  async #pause(error: unknown, attempt: number): Promise<void> {
+    const { signal } = this.#settings
+    throwIfAborted(signal)
+    if (this.#refusal !== undefined) throw this.#refusal
+    if (!isSupportWorkspaceError(error) || error.remedy !== 'retry') throw error
+    const backoff = Math.min(60_000, 1000 * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2)
+    const asked = error instanceof ApiError ? (error.retryAfter ?? 0) * 1000 : 0
+    const retryIn = Math.max(backoff, Math.min(asked, 3_600_000))
+    this.report({ error, retryIn })
+    await sleep(retryIn, signal)
+  }
+
+  async #verifiedFetch(url: string, init: FetchInit): Promise<FetchResponse> {
+    if (this.#refusal !== undefined) throw this.#refusal
+    this.#address ??= url
+    const { authorization } = init.headers
+    if (authorization === this.#verified) return this.#send(url, init)
+    const response = await this.#send(this.#address, init)
+    if (response.status !== 200) return response
+    const text = await response.text()
+    try {
+      const { organization, author } = identityOf(parseObject(text) ?? {})
+      const place = await sha256(JSON.stringify([this.#address, organization]))
+      this.#place ??= place
+      if (this.#place !== place) throw otherOrganization()
+      this.you = author
+    } catch (thrown) {
+      this.#refusal = thrown as SupportWorkspaceError
+      throw thrown
+    }
+    this.#verified = authorization
+    const { status, headers } = response
+    return url === this.#address ? { status, headers, text: async () => text } : this.#send(url, init)
+  }
+
+  async #send(url: string, init: FetchInit): Promise<FetchResponse> {
+    this.#counts.requests += 1
+    const response = await this.#fetch(url, init)
+    const time = Date.parse(response.headers.get('date') ?? '')
+    this.time = Number.isNaN(time) ? Date.now() : time
+    return response
+  }
+}
+
+/** Whether an error is about one conversation, so that others can still be read. */
+export function isOfConversation(error: unknown): boolean {
+  if (!(error instanceof ApiError) || error instanceof InsufficientScopeError) return false
+  return [403, 404, 410].includes(error.status) || error.status >= 500
+}
+
+/** Returns the error for a token whose organization is not the one of the storage. */
+export function otherOrganization(): InvalidArgumentError {
+  return new InvalidArgumentError(
+    'storage',
+    'The feed in this storage reads another organization, or another service.',
+    'Pass another `name` or another storage. Otherwise everything would count as deleted.',
+  )
+}
+
+/** Refuses a page with an entry without an id, or with an id twice, because entries are told apart by their ids. */
+function checkIds(list: keyof Items, items: readonly { readonly id?: unknown }[]): void {
+  const ids = new Set<unknown>()
+  for (const item of items) {
+    const id = typeof item === 'object' ? item?.id : undefined
+    const isValid = typeof id === 'string' && id !== '' && id.isWellFormed()
+    if (isValid && !ids.has(id)) ids.add(id)
+    else {
+      throw new SupportWorkspaceError(
+        `\`${list}.list\` returned ${isValid ? 'an id twice on a page' : 'an entry without a valid `id`'}.`,
+        { hint: 'The feed tells entries apart by their ids. Report this to the service.' },
+      )
+    }
+  }
+}
