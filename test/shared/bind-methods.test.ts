@@ -102,10 +102,6 @@ test('an error works behind a proxy', async () => {
   const error = await rejection(makeClient({ fetch: scripted(refusal(403, 'forbidden')) }).me())
   const proxied = reactive(error as main.ApiError)
   expect(proxied).toBeInstanceOf(main.PermissionDeniedError)
-  expect([main.isSupportWorkspaceError(proxied), proxied.outcome, proxied.code]).toEqual([
-    true,
-    'refused',
-    'forbidden',
-  ])
+  expect([main.isSupportWorkspaceError(proxied), proxied.outcome, proxied.code]).toEqual([true, 'refused', 'forbidden'])
   expect(JSON.stringify(proxied)).toBe(JSON.stringify(error))
 })
