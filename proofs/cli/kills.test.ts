@@ -110,7 +110,7 @@ describe.concurrent(`killed at random moments (SEED=${seed})`, () => {
     console.log(`import: ${JSON.stringify(counts)}`)
   })
 
-  test('an export that is killed between the checkpoint and the next page goes on', async (context) => {
+  test('an export that is killed between the checkpoint and the next page goes on', patient, async (context) => {
     const { sandbox, place, start } = await setUp(context)
     const out = place('out.ndjson')
     const args = ['export', 'conversations', '--limit', '20', '--out', out]
@@ -122,7 +122,7 @@ describe.concurrent(`killed at random moments (SEED=${seed})`, () => {
         throw new Error('It is not there yet.')
       if (files[0].bytes !== readFileSync(out).length) throw new Error('The checkpoint is missing.')
     }
-    await vi.waitFor(isAtSecondPage, { timeout: 60_000 })
+    await vi.waitFor(isAtSecondPage, patient)
     kill()
     expect(await exit).toBe(null)
     sandbox.faults.clear()
