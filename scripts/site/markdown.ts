@@ -13,7 +13,7 @@ import {
   type RendererEvent,
 } from 'typedoc'
 import ts from 'typescript'
-import { operations } from '../../src/client/resources/operations.ts'
+import { operations } from '../../src/client/resources/built-in-operations.ts'
 import { guides, root } from './guides.ts'
 import { operationIdOf } from './methods.ts'
 

@@ -9,7 +9,7 @@ import {
   type Reflection,
   ReflectionKind,
 } from 'typedoc'
-import { type BuiltInOperation, operations } from '../../src/client/resources/operations.ts'
+import { type BuiltInOperation, operations } from '../../src/client/resources/built-in-operations.ts'
 import { calls } from '../../test/client/operations/calls.ts'
 import { argumentsOf } from '../service-pages.ts'
 

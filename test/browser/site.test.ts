@@ -8,7 +8,7 @@ import { dirname, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { guides } from '../../scripts/site/guides.ts'
-import { operations } from '../../src/client/resources/operations.ts'
+import { operations } from '../../src/client/resources/built-in-operations.ts'
 import { browserName } from './helpers/installed-browsers.ts'
 import { phone, pictures, useBrowser, type Visitor } from './helpers/use-browser.ts'
 

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { exampleOf } from '../../scripts/site/methods.ts'
-import { operations } from '../../src/client/resources/operations.ts'
+import { operations } from '../../src/client/resources/built-in-operations.ts'
 import { commentExamples, writeExamples } from './comment-examples.ts'
 import { root } from './page.ts'
 import { problemsIn } from './problems.ts'

@@ -7,7 +7,7 @@ import {
 } from 'support-workspace-sdk'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { operations } from '../../../src/client/resources/operations.ts'
+import { operations } from '../../../src/client/resources/built-in-operations.ts'
 import { Resource } from '../../../src/client/resources/resource.ts'
 import { knownScopes } from '../../../src/shared/scopes.ts'
 import { responseSchema } from '../../api/response-schema.ts'

@@ -3,8 +3,8 @@ import { isObject, type JsonObject, parseObject } from '../shared/json.ts'
 import type { SealSecret } from '../shared/seal.ts'
 import { StoredTexts } from '../storage/interface.ts'
 import type { Connection } from './connection.ts'
+import { identityFromMe } from './connection-identity.ts'
 import { ConnectionStoreError } from './connection-store-error.ts'
-import { identityFromMe } from './identity.ts'
 
 /** A connection with its token: what the storage keeps under a key. */
 export interface ConnectionRecord {
