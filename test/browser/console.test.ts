@@ -54,10 +54,10 @@ describe('the console', () => {
     await expect(asked).rejects.toThrow('Timeout')
     expect(await message.inputValue()).toBe('Is there any news?')
     await page.locator(`[id="${id}"]`).getByRole('button', { name: 'Write as the customer' }).click()
-    await page.getByText('<p>Is there any news?</p>').waitFor()
+    await page.locator(`[id="${id}"]`).getByText('<p>Is there any news?</p>').waitFor()
     await page.locator(`[id="${id}"]`).getByLabel('New message').fill('Soon.')
     await page.locator(`[id="${id}"]`).getByRole('button', { name: 'Answer as a colleague' }).click()
-    await page.getByText('<p>Soon.</p>').waitFor()
+    await page.locator(`[id="${id}"]`).getByText('<p>Soon.</p>').waitFor()
     expect(sandbox.state.messages(id).slice(0, 2)).toMatchObject([
       { body_html: '<p>Soon.</p>', source: 'dashboard' },
       { body_html: '<p>Is there any news?</p>', source: 'email' },
@@ -135,7 +135,7 @@ test('the tour with --serve leads to the console, which has its requests', async
     const url = /Open the console: (\S+)/.exec(printed)?.[1] ?? ''
     const { page } = await visit()
     await page.goto(url)
-    await page.locator('#requests').getByText('422').waitFor()
+    await page.locator('#requests').getByText('422', { exact: true }).waitFor()
     expect(child.exitCode).toBe(null)
     // A page that stays may ask for its version only after the sandbox has stopped.
     await page.goto('about:blank')

@@ -147,7 +147,7 @@ describe('the requests', () => {
     await call(sandbox, sandbox.issueToken(), 'GET', me).catch(() => {})
     await call(sandbox, undefined, 'POST', '/nothing', 'x'.repeat(100_000))
     const { text } = await open(sandbox)
-    expect(text).toMatch(/Response body, never received \{ "actor": "app"/)
+    expect(text).toMatch(/Response body, never received \{ "application"/)
     expect(matches(text, /("?x{9,})/g).map(({ length }) => length)).toEqual([16_384])
   })
 
