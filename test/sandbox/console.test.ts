@@ -206,7 +206,7 @@ describe('the data', () => {
     }
   })
 
-  test.each([
+  test.each<[string, Record<string, string>, string]>([
     ['the customer', {}, 'email'],
     ['a colleague', { as: 'colleague' }, 'dashboard'],
   ])('takes a message of %s', async (_, as, source) => {
@@ -219,8 +219,11 @@ describe('the data', () => {
     const [message, ...others] = sandbox.state.messages(id)
     expect(others).toHaveLength(before)
     expect(message).toMatchObject({ source, body_html: '<p>It&#39;s &lt;b&gt;urgent&lt;/b&gt;</p>' })
-    for (const wrong of [{ conversation: 'cnv_other' }, { text: ' ' }]) {
-      const refused = await submit(sandbox, 'messages', { ...fields, ...wrong })
+    for (const [name, value] of [
+      ['conversation', 'cnv_other'],
+      ['text', ' '],
+    ] as const) {
+      const refused = await submit(sandbox, 'messages', { ...fields, [name]: value })
       expect([refused.status, await refused.json()]).toMatchObject([400, { error_description: expect.any(String) }])
     }
     expect(sandbox.state.messages(id)).toHaveLength(before + 1)
