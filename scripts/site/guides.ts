@@ -23,9 +23,7 @@ export const guides: readonly Guide[] = [
 function readGuides(): Guide[] {
   let group = ''
   return [
-    ...readFileSync(new URL(listOfGuides, root), 'utf8').matchAll(
-      /^## (.+)$|^\| \[.+?\]\(([\w-]+\.md)\) \| (.+) \|$/gm,
-    ),
+    ...readFileSync(new URL(listOfGuides, root), 'utf8').matchAll(/^## (.+)$|^- \[.+?\]\(([\w-]+\.md)\): (.+)$/gm),
   ].flatMap(([, heading, file, about = '']) => {
     group = heading ?? group
     return file === undefined ? [] : [{ path: `docs/${file}`, title: titleOf(`docs/${file}`), about, group }]

@@ -21,7 +21,7 @@ const linkedFile = /\[`([^`]+)`\]\(([\w./-]+\.(?:md|ts))[^)]*\)/g
 
 /**
  * Reads a page. A block of code begins with a comment that names its file. A second block of the same file says
- * `(continued)`. Throws if a block does not. A paragraph such as "Save [`settings.mts`](login.md) in `src/lib`" adds a file
+ * `(continued)`. Throws if a block does not. A paragraph such as "Save [`support.mts`](login.md) in `src/lib`" adds a file
  * that another page shows, or a file of the project.
  */
 export function readPage(path: string): Page {

@@ -96,7 +96,6 @@ export async function openReader(folder: string, file: string): Promise<Reader> 
     const given = {
       SUPPORT_WORKSPACE_URL: sandbox.url,
       SUPPORT_WORKSPACE_TOKEN: sandbox.issueToken({ actor: 'self' }),
-      SUPPORT_WORKSPACE_APP_TOKEN: sandbox.issueToken({ actor: 'app' }),
       SUPPORT_WORKSPACE_CLIENT_ID: sandbox.app.clientId,
       SUPPORT_WORKSPACE_CLIENT_SECRET: sandbox.app.clientSecret,
       SUPPORT_WORKSPACE_REDIRECT_URI: redirectUri,

@@ -62,17 +62,6 @@ test('concepts.md quotes the compiler', () => {
   expect(read('docs/concepts.md')).toContain(sentence)
 })
 
-test('the pages have one text for their settings, and one for those of a login', () => {
-  const texts = Object.keys(programs).flatMap((path) => {
-    const { files } = readPage(path)
-    return [...files].flatMap(([name, code]) =>
-      /(^|\/)settings\.m?ts$/.test(name) ? code.replace(/.*\n/, '').trimEnd() : [],
-    )
-  })
-  expect(texts.length).toBeGreaterThan(15)
-  expect(new Set(texts).size).toBe(2)
-})
-
 test('every page with a program is run by a test', () => {
   const pages = [
     'README.md',

@@ -271,8 +271,7 @@ function withRedis(jobs: string, check: (reader: Reader, result: string) => void
       `${reader.folder}/add-jobs.mts`,
       `import { Queue, QueueEvents } from 'bullmq'
       import { Redis } from 'ioredis'
-      import { connection } from './redis.mts'
-      import { accessToken, baseUrl } from './settings.mts'
+      const connection = { url: process.env.REDIS_URL }
       const data = { conversationId: '${conversationId}', html: '<p>On it.</p>' }
       async function add(name: string, given = {}) {
         const queue = new Queue(name, { connection })
@@ -373,15 +372,14 @@ export const jobs: Programs = {
       `const { ConnectionStore } = await import('support-workspace-sdk/oauth')
       const { redisStorage } = await import('support-workspace-sdk/storage')
       const redis = new Redis(connection.url)
-      const secret = process.env.LOGIN_SECRET
+      const { SUPPORT_WORKSPACE_URL: baseUrl, SUPPORT_WORKSPACE_TOKEN: accessToken, LOGIN_SECRET: secret } = process.env
       const { key } = await new ConnectionStore({ baseUrl, secret, storage: redisStorage(redis) }).save(accessToken)
       redis.disconnect()
       await import('./organizations.mts')
       console.log(await add('organization-replies', { key }))`,
       async (reader, result) => {
         expect(result).toBe(newestMessage(reader))
-        // For another service than a sandbox, the secret of the page is not used.
-        const env = { SUPPORT_WORKSPACE_URL: 'https://127.0.0.1:1', LOGIN_SECRET: undefined }
+        const env = { LOGIN_SECRET: undefined }
         expect((await reader.run({ env })).stderr).toContain('must be a string of at least 32 characters')
       },
     ),

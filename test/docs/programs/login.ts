@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import type { Fault, Sandbox } from 'support-workspace-sdk/sandbox'
@@ -13,7 +13,8 @@ import type { Program, Programs, Reader, Site } from '../reader.ts'
 const server = `import { createServer } from 'node:http'
 import { toNodeListener } from 'support-workspace-sdk/oauth'
 import * as support from './support.mts'
-import { keys } from './users.mts'
+
+const { keys } = support
 
 const routes = { '/login': 'start', '/': 'inbox' }
 const respond = async (request) => {
@@ -28,16 +29,16 @@ const respond = async (request) => {
 createServer(toNodeListener(respond, { onError: console.error })).listen(Number(process.env.PORT), '127.0.0.1')
 `
 
-/** The part of a reader's app that knows who is signed in: here, a cookie says so. */
-const users = `
-export async function currentUser(request) {
-  return /user=(\\w+)/.exec(request.headers.get('cookie') ?? '')?.[1]
+/** Replaces who is signed in, which a reader reads from the session of the app. */
+async function signInBy({ folder }: Reader, expression: string): Promise<void> {
+  const code = await readFile(`${folder}/support.mts`, 'utf8')
+  expect(code).toContain("return 'ada'")
+  const changed = code.replace("return 'ada'", `return ${expression}`).replace('_request', '{ headers }')
+  await writeFile(`${folder}/support.mts`, changed)
 }
-export const keys = new Map()
-`
 
 async function serveSupport(reader: Reader): Promise<Site> {
-  await writeFile(`${reader.folder}/users.mts`, users)
+  await signInBy(reader, "/user=(\\w+)/.exec(headers.get('cookie') ?? '')?.[1]")
   await writeFile(`${reader.folder}/driver.mjs`, server)
   return reader.serve({ file: 'driver.mjs' })
 }
@@ -147,11 +148,7 @@ function postEndlessForm(url: string, start: string, more: Record<string, string
 /** Logs in as `servesLogin` does, and expects that the site reads no form of strangers and no long form of users. */
 function servesLimitedLogin(more: (reader: Reader, site: Site) => Promise<void>) {
   return async (reader: Reader) => {
-    await writeFile(
-      `${reader.folder}/users.mts`,
-      `export const currentUser = async ({ headers }) => (headers.has('x-stranger') ? undefined : 'ada')
-export const keys = new Map()`,
-    )
+    await signInBy(reader, "headers.has('x-stranger') ? undefined : 'ada'")
     const limits = async (_reader: Reader, site: Site) => {
       const { url } = site
       expect(await postEndlessForm(url, 'id=', { 'x-stranger': '1' })).toBe(401)
@@ -237,43 +234,35 @@ createServer(toNodeListener(respond, { onError: console.error })).listen(Number(
   return reader.serve({ file: 'driver.mjs' })
 }
 
-const settingNames = ['URL', 'TOKEN', 'APP_TOKEN', 'CLIENT_ID', 'CLIENT_SECRET', 'REDIRECT_URI']
-const noSettings: Record<string, undefined> = {
-  LOGIN_SECRET: undefined,
-  ...Object.fromEntries(settingNames.map((name) => [`SUPPORT_WORKSPACE_${name}`, undefined])),
-}
-
-/** Expects that a program with the client secret of an app neither uses the sandbox nor the secret of the page. */
-async function needsSecrets({ folder, run }: Reader): Promise<void> {
-  await writeFile(`${folder}/print.mts`, `console.log(Object.values(await import('./settings.mts')).sort().join())`)
-  const printed = async (env = {}) => (await run({ file: 'print.mts', env: { ...noSettings, ...env } })).stdout
-  expect(await printed()).toMatch(/127.0.0.1:4010.+only-for-the-sandbox-32-characters.+secret_sandbox/)
-  const own = { SUPPORT_WORKSPACE_CLIENT_SECRET: 'secret_xyz' }
-  expect(await printed(own)).toMatch(/https:\/\/api\.supportwire\.app.+secret_xyz/)
-  expect(await printed(own)).not.toMatch(/4010|only-for/)
-  expect((await run({ env: { ...noSettings, ...own } })).stderr).toContain('must be a string of at least 32 characters')
+/** Expects that each variable that the page sets is needed. */
+async function needsVariables({ run }: Reader): Promise<void> {
+  for (const name of ['URL', 'CLIENT_ID', 'CLIENT_SECRET']) {
+    expect((await run({ env: { [`SUPPORT_WORKSPACE_${name}`]: undefined } })).stderr).toContain('InvalidArgumentError')
+  }
+  const { stderr } = await run({ env: { LOGIN_SECRET: undefined } })
+  expect(stderr).toContain('must be a string of at least 32 characters')
 }
 
 /** The programs of a framework whose files export a `GET`. The last test logs in through all of them. */
 function routes(fileOf: (name: string) => string, argument: string): Record<string, Program> {
   const names = ['login', 'callback', 'inbox']
-  const importsWithoutSettings = (name: string) => async (reader: Reader) => {
+  const imports = (name: string) => async (reader: Reader) => {
     await writeFile(`${reader.folder}/package.json`, '{ "type": "module" }')
     await writeFile(`${reader.folder}/import.mjs`, `console.log(typeof (await import('./${fileOf(name)}')).GET)`)
-    expect((await reader.run({ file: 'import.mjs', env: noSettings })).stdout).toBe('function\n')
+    expect((await reader.run({ file: 'import.mjs' })).stdout).toBe('function\n')
   }
   const logsIn = async (reader: Reader) => {
-    const imports = names.map((name) => `import * as ${name} from './${fileOf(name)}'`).join('\n')
+    const modules = names.map((name) => `import * as ${name} from './${fileOf(name)}'`).join('\n')
     const call = `({ ${names} })[new URL(request.url).pathname.slice(1)].GET(${argument})`
-    const { url } = await serveThrough(reader, imports, call)
+    const { url } = await serveThrough(reader, modules, call)
     await logInAndSeeInbox(reader, url)
     await failLogins(url)
   }
   return {
-    [fileOf('login')]: importsWithoutSettings('login'),
-    [fileOf('callback')]: importsWithoutSettings('callback'),
+    [fileOf('login')]: imports('login'),
+    [fileOf('callback')]: imports('callback'),
     [fileOf('inbox')]: async (reader) => {
-      await importsWithoutSettings('inbox')(reader)
+      await imports('inbox')(reader)
       await logsIn(reader)
     },
   }
@@ -384,7 +373,7 @@ export const login: Programs = {
         'Ask an admin of your workspace to connect this app.',
       ])
       await expect.poll(() => output.stderr).toContain('access_denied')
-      await needsSecrets(reader)
+      await needsVariables(reader)
     },
   },
   'docs/login-express.md': { 'server.mts': servesLogin(asForm, showsErrors) },
@@ -502,18 +491,19 @@ export const login: Programs = {
       expect((await run()).stderr).toContain('AuthenticationError')
       expect((await run()).stdout).toMatch(new RegExp(`^0\n${name} .+Z\n$`))
     },
-    'reseal.mts': async ({ run }) => {
-      // For another service than a sandbox, the secrets of the page are not used.
-      const elsewhere = { SUPPORT_WORKSPACE_URL: 'https://127.0.0.1:1' }
-      for (const env of [elsewhere, { ...elsewhere, CONNECTIONS_SECRET: 'x'.repeat(32) }]) {
-        expect((await run({ env })).stderr).toContain('must be a string of at least 32 characters')
+    'reseal.mts': async ({ run, sandbox }) => {
+      const LOGIN_SECRET = 'another-secret-for-the-tests-with-32-characters'
+      const env = { NEW_SECRET: LOGIN_SECRET }
+      for (const missing of [{}, { ...env, LOGIN_SECRET: undefined }]) {
+        expect((await run({ env: missing })).stderr).toContain('must be a string of at least 32 characters')
       }
+      const name = sandbox.state.organizations[0]?.name ?? 'no organization'
       await run({ file: 'connect.mts' })
-      expect((await run()).stdout).toBe('1 0\n')
-      expect((await run()).stdout).toBe('0 0\n')
-      const CONNECTIONS_SECRET = 'another-one-for-the-sandbox-32-characters'
-      expect((await run({ file: 'manage.mts' })).stdout).toBe('1\n')
-      expect((await run({ file: 'manage.mts', env: { CONNECTIONS_SECRET } })).stdout).toMatch(/^0\n/)
+      expect((await run({ env })).stdout).toBe('1 0\n')
+      expect((await run({ env })).stdout).toBe('0 0\n')
+      const unreadable = await run({ file: 'manage.mts' })
+      expect([unreadable.stdout, unreadable.stderr]).toEqual(['', expect.stringContaining('secret_unknown')])
+      expect((await run({ file: 'manage.mts', env: { LOGIN_SECRET } })).stdout).toContain(name)
     },
   },
   'docs/storage.md': {
