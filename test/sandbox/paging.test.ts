@@ -41,8 +41,8 @@ test('returns 20 items by default and at most 100', async () => {
   const sandbox = await start({ conversations: 150 })
   expect(idsOf(await list(sandbox, {}))).toHaveLength(20)
   expect(idsOf(await list(sandbox, { limit: 5_000 }))).toHaveLength(100)
-  const other = await start({ conversations: 30, defaultLimit: 3, maxLimit: 7 })
-  expect(idsOf(await list(other, {}))).toHaveLength(3)
+  const other = await start({ conversations: 30, maxLimit: 7 })
+  expect(idsOf(await list(other, {}))).toHaveLength(7)
   expect(idsOf(await list(other, { limit: 8 }))).toHaveLength(7)
 })
 

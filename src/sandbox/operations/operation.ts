@@ -111,11 +111,14 @@ function readList(list: Collection<Item>, request: RecordedRequest, settings: Sa
   const after = single(query, 'after')
   const before = single(query, 'before')
   if (after !== undefined && before !== undefined) throw badRequest('Send `after` or `before`, not both.')
-  const limit = Math.min(readLimit(query) ?? settings.defaultLimit, settings.maxLimit)
+  const limit = Math.min(readLimit(query) ?? usualLimit, settings.maxLimit)
   const page = list.page({ limit, after, before })
   if (page === undefined) throw badRequest('The cursor was not issued by this list. Send one from `page_metadata`.')
   return { data: page.items, page_metadata: { after: page.after, before: page.before } }
 }
+
+/** Page size of a request without `limit`. The service's documents do not specify it. */
+const usualLimit = 20
 
 function readLimit(query: RecordedRequest['query']): number | undefined {
   const text = single(query, 'limit')
