@@ -109,13 +109,6 @@ export interface SandboxOptions {
    */
   cors?: boolean | readonly string[]
   /**
-   * Which lists are paginated. With `'all'` every list is, as the [specification](docs/service.md#conventions) says.
-   * With `'conversations-only'` the other lists return all items without `page_metadata`, as in the reference's
-   * samples.
-   * @default 'all'
-   */
-  pagination?: 'all' | 'conversations-only'
-  /**
    * Maximum page size; a larger `limit` is reduced to it. Without `limit`, a page has up to 20 items. The service's
    * documents specify neither.
    * @default 100
@@ -242,7 +235,6 @@ export const optionShape = {
       z.union([z.boolean(), z.array(originSchema)]),
     ),
   ),
-  pagination: z._default(oneOf('all', 'conversations-only'), 'all'),
   maxLimit: z._default(integer(1), 100),
   rateLimit: z.optional(
     mustBe(rateText, z.union([rateSchema, callback<(organizationId: string) => RequestRate | undefined>()])),

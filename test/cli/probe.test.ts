@@ -128,6 +128,8 @@ const usual: Readonly<Record<string, string | null>> = {
   'headers.cors': 'none',
 }
 
+const isOtherList = /\/(contacts|messages)$/
+
 /** What a service does differently, and what the probe must say of it. Null is not known. */
 const services: [title: string, difference: Difference, expected: Readonly<Record<string, unknown>>][] = [
   ['has pages of 10', { options: { maxLimit: 10 } }, { 'limit.default': '10', 'limit.largest': '10' }],
@@ -160,7 +162,10 @@ const services: [title: string, difference: Difference, expected: Readonly<Recor
   ],
   [
     'paginates conversations only',
-    { options: { pagination: 'conversations-only' } },
+    {
+      request: ({ url }) => void (isOtherList.test(url.pathname) && url.searchParams.delete('limit')),
+      response: body(isOtherList, ({ data }) => ({ data })),
+    },
     { 'pages.contacts': 'complete', 'pages.messages': 'complete' },
   ],
   [

@@ -53,7 +53,6 @@ const sandboxOptions = {
     values: ['x', '*', 0, null, ['*'], ['http://localhost:3000/'], ['localhost'], [undefined], [5]],
     message: 'an array of origins',
   },
-  pagination: { values: ['none', true, null], message: 'must be "all" or "conversations-only", not ' },
   maxLimit: integer(1),
   rateLimit: {
     values: [100, '100', '100/day', '0/min', '-1/s', '1.5/s', '100 / min', '', null],

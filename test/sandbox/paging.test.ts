@@ -112,14 +112,4 @@ describe('lists other than conversations', () => {
       expect(Object.keys(body.page_metadata)).toEqual(['after', 'before'])
     }
   })
-
-  test('are complete and without page_metadata with `pagination: conversations-only`', async () => {
-    const sandbox = await start({ pagination: 'conversations-only' })
-    for (const path of paths(sandbox)) {
-      const { body } = await list(sandbox, { limit: 1 }, path)
-      expect(Object.keys(body)).toEqual(['data'])
-    }
-    expect((await list(sandbox, { limit: 1 }, '/api/oauth/v1/contacts')).body.data).toHaveLength(5)
-    expect((await list(sandbox, { limit: 1 })).body.page_metadata.after).toEqual(expect.stringMatching(/./))
-  })
 })
