@@ -3,9 +3,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { exampleOf } from '../../scripts/site/methods.ts'
 import { operations } from '../../src/client/resources/operations.ts'
 import { commentExamples, writeExamples } from './comment-examples.ts'
-import { root } from './page.ts'
+import { examplesFolder, root } from './page.ts'
 import { problemsIn } from './problems.ts'
-import { examplesFolder } from './write-page.ts'
 
 test('every example of the docs comments and the reference compiles in strict mode', async () => {
   const reference = operations.map((operation) => ({

@@ -486,10 +486,10 @@ export const login: Programs = {
       const [organization] = sandbox.state.organizations
       const name = organization?.name ?? 'no organization'
       const { stdout } = await run()
-      expect(stdout).toMatch(new RegExp(`^0\n${name} \\d{4}-\\d\\d-\\d\\dT.+Z\n\\[\n? *'conversations:read'`))
+      expect(stdout).toMatch(new RegExp(`^${name} \\d{4}-\\d\\d-\\d\\dT.+Z\n\\[\n? *'conversations:read'`))
       sandbox.revokeAll()
       expect((await run()).stderr).toContain('AuthenticationError')
-      expect((await run()).stdout).toMatch(new RegExp(`^0\n${name} .+Z\n$`))
+      expect((await run()).stdout).toMatch(new RegExp(`^${name} .+Z\n$`))
     },
     'reseal.mts': async ({ run, sandbox }) => {
       const LOGIN_SECRET = 'another-secret-for-the-tests-with-32-characters'
