@@ -28,7 +28,7 @@ let pages: string
 beforeAll(async () => {
   project = await installPacked()
   pages = await mkdtemp(join(tmpdir(), 'pages-'))
-}, 120_000)
+}, 300_000)
 afterAll(async () => {
   await project.remove()
   await rm(pages, { recursive: true, force: true })
