@@ -31,6 +31,8 @@ export interface Reader {
   readonly sandbox: Sandbox
   /** Starts the service with other options. Call this before the first `run`. */
   useSandbox(options: SandboxOptions): Promise<Sandbox>
+  /** Saves another program of the page. */
+  save(file: string): Promise<void>
   /** Runs the program to its end. */
   run(given?: Given): Promise<Ended>
   /** Runs the program until the test has ended, and returns when it answers requests. */
@@ -90,11 +92,14 @@ export async function openReader(page: Page, folder: string, file: string): Prom
   }
   let sandbox = await start({})
 
+  /** Saves a program, and leaves files that a test has changed. */
+  const save = (name: string) => {
+    const missing = [...programOf(page, name)].filter(([other]) => !existsSync(join(folder, other)))
+    return writeFiles(new Map(missing), folder)
+  }
+
   const launch = async ({ args = [], env = {}, file: name = file }: Given) => {
-    if (page.files.has(name) && !existsSync(join(folder, name))) {
-      const added = [...programOf(page, name)].filter(([other]) => !existsSync(join(folder, other)))
-      await writeFiles(new Map(added), folder)
-    }
+    if (page.files.has(name)) await save(name)
     const given = {
       SUPPORT_WORKSPACE_URL: sandbox.url,
       SUPPORT_WORKSPACE_TOKEN: sandbox.issueToken({ actor: 'self' }),
@@ -121,6 +126,7 @@ export async function openReader(page: Page, folder: string, file: string): Prom
     get sandbox() {
       return sandbox
     },
+    save,
     useSandbox: async (options) => {
       await sandbox.close()
       sandbox = await start(options)
