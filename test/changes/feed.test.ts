@@ -502,6 +502,15 @@ describe('a token', () => {
     await expect(new Process(service, storage, { passes: 1 }).read()).rejects.toThrow('does not tell the organization')
   })
 
+  test('is asked about again if the response was no JSON', async () => {
+    const service = new SimulatedService({})
+    let left = 2
+    service.answer = (path) => (path === '/me' && left-- > 0 ? new Response('<html>') : undefined)
+    const run = new Process(service, memoryStorage(), { passes: 1 })
+    expect(await run.read()).toHaveLength(33)
+    expect(run.problems).toHaveLength(2)
+  })
+
   test('that a provider changes is asked about before it reads', async () => {
     const service = new SimulatedService({})
     let token = 'swot_one'
