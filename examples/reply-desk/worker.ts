@@ -57,15 +57,21 @@ async function rejectOutdated({ approvals }: Desk, conversationId: string, id: s
 
 /** Sends what was approved, until the signal aborts. */
 export async function sendReplies({ approvals }: Desk, pause: number, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
+  for (let wait = pause; !signal.aborted; ) {
+    let isDone = true
     try {
-      for await (const { key, state, error } of approvals.send({ signal }))
+      for await (const { key, state, error } of approvals.send({ signal })) {
         console.log(key, state, error?.message ?? '')
+        if (state === 'unconfirmed' || state === 'postponed') isDone = false
+      }
     } catch (error) {
       if (signal.aborted || !isSupportWorkspaceError(error) || error.remedy !== 'retry') throw error
       console.warn(error.message)
+      isDone = false
     }
-    await setTimeout(pause, undefined, { signal }).catch(() => {})
+    // What cannot be sent or checked now is tried again less often.
+    wait = isDone ? pause : Math.min(wait * 2, 15_000)
+    await setTimeout(wait, undefined, { signal }).catch(() => {})
   }
 }
 

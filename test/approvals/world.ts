@@ -51,8 +51,9 @@ export class Actor {
   }
 
   async settle(): Promise<void> {
-    for (let turns = 0; !this.isOver && this.step === undefined; turns += 1) {
-      if (turns > 20_000) throw new Error(`${this.name} neither stops nor ends.`)
+    // A database is slow on a busy machine.
+    for (const until = performance.now() + 60_000; !this.isOver && this.step === undefined; ) {
+      if (performance.now() > until) throw new Error(`${this.name} neither stops nor ends.`)
       await setImmediate()
     }
   }
@@ -222,7 +223,10 @@ export const propose =
   (_, { approvals }) =>
     approvals.propose('r', (client) => client.messages.create('c', bodyOf(text)), { basis: ['m1'], ...options })
 
-/** Approves what is there, as it is or edited. The text counts as approved from now on, unless that fails. */
+/**
+ * Approves what is there, as it is or edited. The text counts as approved, and no longer as rejected, from now on, unless
+ * that fails.
+ */
 export const approve =
   (text?: string, by = 'ann'): Act =>
   async (world, { approvals }) => {
@@ -230,11 +234,13 @@ export const approve =
     if (proposal === undefined) return
     const body = text ?? JSON.stringify(proposal.body)
     const isNew = !world.approved.has(body)
+    const { isRejected } = world
     world.approved.add(body)
+    world.isRejected = false
     try {
       await approvals.approve('r', { digest: proposal.digest, by, ...(text && { body: bodyOf(text) }) })
-      world.isRejected = false
     } catch (thrown) {
+      world.isRejected = isRejected
       if (isNew) world.approved.delete(body)
       throw thrown
     }
