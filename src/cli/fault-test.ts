@@ -42,5 +42,6 @@ Each run has a new sandbox. The program is told by its environment:
   SUPPORT_WORKSPACE_TOKEN   a token of it that acts as a person
   SUPPORT_WORKSPACE_FOLDER  the folder of the run, which survives kills
 
-Its exit code says what comes next: 0 done, 65 verify, 70 fix, 75 retry, 77 reconnect. Every other one is a crash.
+Its exit code says what comes next: 0 done, 65 verify, 70 fix, 75 retry,
+77 reconnect. Every other one is a crash.
 `

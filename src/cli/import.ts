@@ -83,8 +83,10 @@ export function addImport(program: Command, terminal: Terminal): void {
     )
   journal
     .command('resolve')
+    // Commander's own words would be wider than 80 columns.
+    .usage('[options] KEY OUTCOME')
     .description('record whether an unconfirmed write was applied')
-    .argument('<key>', 'the key, as `journal list` prints it')
+    .argument('<key>', 'the key, as journal list prints it')
     .addArgument(
       new Argument('<outcome>', 'applied, or absent to send it again').choices(['applied', 'absent'] as const),
     )

@@ -18,7 +18,7 @@ export const questions = {
   'order.messages': 'In which order are messages?',
   'pages.contacts': 'Are contacts paginated?',
   'pages.messages': 'Are messages paginated?',
-  'limit.default': 'How many conversations has a page without `limit`?',
+  'limit.default': 'How many conversations has a page without limit?',
   'limit.largest': 'How many conversations has a page at most?',
   'headers.rateLimit': 'Which headers tell about rate limits?',
   'headers.requestId': 'Which header names the request?',
@@ -111,7 +111,7 @@ async function askConversations(get: Get, noted: Noted): Promise<readonly JsonOb
   if (first.items === undefined) return []
   const isShort = first.after === undefined && largest <= size
   noted['limit.default'] = isShort ? open('It takes more conversations than one page has.') : found(String(size))
-  if (size > 1 && one.items?.length === size) noted['limit.largest'] = found('it ignores `limit`')
+  if (size > 1 && one.items?.length === size) noted['limit.largest'] = found('it ignores limit')
   else if (large.status === 400 || large.status === 422) noted['limit.largest'] = found(`it rejects ${largestLimit}`)
   else if (largest === largestLimit) noted['limit.largest'] = found(`at least ${largestLimit}`)
   else if (large.after !== undefined && largest > 1) noted['limit.largest'] = found(String(largest))

@@ -7,13 +7,16 @@ import type { Terminal } from './terminal.ts'
 
 const faultHelp = `
 A fault is a list of options, separated by commas:
-  status=503             respond with this status; add retry-after=30 or effect (the request takes effect)
-  drop=after-effect      drop the connection: before-effect, after-effect, mid-headers or mid-body
+  status=503             respond with this status; add retry-after=30, or effect
+                         if the request takes effect
+  drop=after-effect      drop the connection: before-effect, after-effect,
+                         mid-headers or mid-body
   truncate, garbage      cut off the body; respond with a page of HTML
   stall                  send half of the body, and then nothing
   drip=16/500            send the body in chunks of 16 bytes, 500 ms apart
   latency=2000           delay the response by 2000 ms
-  late-effect=5000       let a request that failed take effect 5000 ms later; with status or drop=before-effect
+  late-effect=5000       let a request that failed take effect 5000 ms later;
+                         with status or drop=before-effect
   method=POST            apply only to requests with this method
   path=/messages         apply only to paths that end with this text
   times=2                apply to this many requests, or to all (default: 1)

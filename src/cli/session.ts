@@ -3,6 +3,7 @@ import {
   type Actor,
   ActorSelfRequiredError,
   type ChangeableOptions,
+  type Hooks,
   InsufficientScopeError,
   isSupportWorkspaceError,
   type Me,
@@ -63,8 +64,7 @@ export async function withSession<Result>(
 ): Promise<Result> {
   const { io } = terminal
   const token = io.env.SUPPORT_WORKSPACE_TOKEN
-  const hooks = { onWait: ({ wait }: { readonly wait: number }) => noteWait(wait, terminal) }
-  const client = { ...given, hooks }
+  const client = { ...given, hooks: tellingWaits(terminal) }
   if (token && profile !== undefined)
     terminal.note(`SUPPORT_WORKSPACE_TOKEN is set, but --profile ${profile} wins.`, { profile })
   if (token && profile === undefined) {
@@ -100,11 +100,17 @@ export async function withSession<Result>(
 /** Waits that are shorter than this are not worth a line, in milliseconds. */
 const longWait = 2_000
 
-/** Tells of a wait for the rate limit. */
-function noteWait(wait: number, terminal: Terminal): void {
-  if (wait < longWait) return
-  const seconds = Math.ceil(wait / 1_000)
-  terminal.note(`Waiting ${seconds} s for the rate limit of the service.`, { wait: seconds })
+/** Returns hooks that tell of a wait for the rate limit: one line for all calls that wait for the same moment. */
+function tellingWaits(terminal: Terminal): Hooks {
+  let told = 0
+  const onWait = ({ wait }: { readonly wait: number }) => {
+    const until = performance.now() + wait
+    if (wait < longWait || until < told + longWait) return
+    told = until
+    const seconds = Math.ceil(wait / 1_000)
+    terminal.note(`Waiting ${seconds} s for the rate limit of the service.`, { wait: seconds })
+  }
+  return { onWait, onRetry: (event) => event.reason === 429 && onWait(event) }
 }
 
 /** Returns the identity of a token that `/me` describes. */

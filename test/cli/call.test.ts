@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import type { Sandbox } from 'support-workspace-sdk/sandbox'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { jitter } from '../helpers/clock.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
@@ -162,6 +163,31 @@ describe('get and call', () => {
     expect(emails).toEqual(expect.arrayContaining(['one@example.com', 'two@example.com']))
   })
 
+  describe.each(['a file', 'stdin'])('a body from %s', (source) => {
+    const send = (text: Buffer) => {
+      const file = join(folder(), 'body.json')
+      writeFileSync(file, text)
+      const stdin = Object.assign(new PassThrough())
+      stdin.end(text)
+      return command(`call contacts.create --input ${source === 'stdin' ? '-' : file} --json`, { stdin })
+    }
+
+    test('can begin with a byte order mark', async () => {
+      expect((await send(Buffer.from('\uFEFF{"email":"bom@example.com"}'))).code).toBe(0)
+      expect(sandbox.requests.at(-1)?.body).toEqual({ email: 'bom@example.com' })
+    })
+
+    test.each([
+      ['UTF-16', Buffer.from('\uFEFF{"email":"a"}', 'utf16le'), 'is UTF-16'],
+      ['UTF-16 without a mark', Buffer.from('{"email":"a"}', 'utf16le'), 'is UTF-16'],
+      ['Latin-1', Buffer.from('{\n"email":"ä"}', 'latin1'), 'Line 2 of'],
+    ])('is named if it is %s', async (_, text, message) => {
+      const { code, failure } = await send(text)
+      expect([code, failure.message]).toEqual([70, expect.stringContaining(message)])
+      expect(sandbox.requests).toEqual([])
+    })
+  })
+
   test('--dry-run prints the request, and sends nothing', async () => {
     const { lines } = await command('call messages.create a/b -f body_html=x --dry-run')
     expect(lines).toEqual([
@@ -251,7 +277,33 @@ test.each([
   ['list contacts --all', 70, 'The output could not be written'],
   ['call contacts.create -f email=a@example.com', 65, 'The write was applied, but its output could not be written'],
 ])('`%s` is an error if its output is lost', async (args, exitCode, message) => {
-  const { code, failure } = await command(`${args} --json`, { isFull: true })
+  const { code, failure } = await command(`${args} --json`, { lost: 'ENOSPC' })
   expect(code).toBe(exitCode)
   expect(failure).toMatchObject({ exitCode, message: `${message} (ENOSPC: no space left on device).` })
+})
+
+test.each([
+  ['list contacts --all', 0, ''],
+  ['get organization', 0, ''],
+  ['export contacts', 0, ''],
+  ['call contacts.create -f email=a@example.com', 65, 'The write was applied, but its output could not be written'],
+])('`%s` whose reader has gone ends with %i', async (args, exitCode, message) => {
+  const { code, stderr } = await command(args, { lost: 'EPIPE' })
+  expect({ code, stderr }).toEqual({ code: exitCode, stderr: expect.stringContaining(message) })
+  if (exitCode === 0) expect(stderr).toBe('')
+})
+
+test('a long wait for the rate limit is one line on stderr', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  sandbox.faults.add({ path: /contacts$/, status: 429, retryAfter: 30 })
+  const running = start(['list', 'contacts'], { env })
+  await running.printed('rate limit', 'stderr')
+  for (let waited = 0; waited < 40; waited += 1) {
+    await vi.advanceTimersByTimeAsync(1_000)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const { code, lines, stderr } = await running.ended
+  expect({ code, items: lines.length }).toEqual({ code: 0, items: 5 })
+  expect(stderr).toMatch(/^Waiting 3\d s for the rate limit of the service\.\n$/)
 })

@@ -28,10 +28,21 @@ describe('every command', () => {
     expect(stdout).toContain(text)
   })
 
+  test('has help of 80 columns, which marks what is required', async () => {
+    const [{ commands }] = (await run(['commands', '--json'])).lines
+    for (const { name, options } of commands) {
+      const { stdout } = await run([...name.split(' '), '--help'])
+      expect([name, stdout.split('\n').filter((line) => line.length > 80)]).toEqual([name, []])
+      const required = options.filter((option: { required: boolean }) => option.required)
+      expect([name, stdout.match(/\(required\)/g)?.length ?? 0]).toEqual([name, required.length])
+    }
+    expect((await run(['journal', 'list', '--help'])).stdout).toContain('--state <folder>  (required)')
+  })
+
   test.each([[[]], [['--version']], [['sandbox', '--help']], [['commands', '--json']]])(
     '%j is an error if its output is lost',
     async (args) => {
-      const { code, stderr } = await run(args, { isFull: true })
+      const { code, stderr } = await run(args, { lost: 'ENOSPC' })
       expect({ code, stderr }).toEqual({
         code: 70,
         stderr: expect.stringContaining('The output could not be written (ENOSPC: no space left on device).'),

@@ -19,12 +19,12 @@ beforeEach(async () => {
   env = { SUPPORT_WORKSPACE_URL: sandbox.url, SUPPORT_WORKSPACE_TOKEN: sandbox.issueToken({ actor: 'self' }) }
 })
 
-/** Reads CSV with the `csv` module of Python. */
-function readWithPython(text: string, delimiter: string): string[][] {
+/** Reads texts of CSV, each with its delimiter, with the `csv` module of Python. */
+function readWithPython(texts: readonly (readonly [text: string, delimiter: string])[]): string[][][] {
   const code = `import csv, io, json, sys
-text = sys.stdin.buffer.read().decode('utf-8')
-print(json.dumps(list(csv.reader(io.StringIO(text, newline=''), delimiter=sys.argv[1]))))`
-  return JSON.parse(String(execFileSync('python3', ['-c', code, delimiter], { input: text })))
+texts = json.load(sys.stdin)
+print(json.dumps([list(csv.reader(io.StringIO(text, newline=''), delimiter=delimiter)) for text, delimiter in texts]))`
+  return JSON.parse(String(execFileSync('python3', ['-c', code], { input: JSON.stringify(texts) })))
 }
 
 /** Returns what `list` prints of texts, each between two others. */
@@ -50,20 +50,22 @@ const texts = [
 ]
 const formulas = ['=1', '+1', '-1', '@a', '\t=1', '\r=1', '\r', '\0=1', '\uff1d1']
 
-test.each([',', ';', '|', 'tab'])('each text is one cell between %j, for two readers', async (name) => {
-  const delimiter = name === 'tab' ? '\t' : name
-  const csv = await listTexts(texts, '--delimiter', name)
+test('each text is one cell between every delimiter, for two readers', async () => {
   const expected = [['before', 'text', 'after'], ...texts.map((text) => ['a', text, 'b'])]
-  // Other readers find the end of a row at a bare CR.
-  expect(parse(csv, { delimiter, record_delimiter: ['\r\n', '\n', '\r'] })).toEqual(expected)
-  expect(readWithPython(csv, delimiter)).toEqual(expected)
+  const written: [text: string, delimiter: string][] = []
+  for (const name of [',', ';', '|', 'tab']) {
+    written.push([await listTexts(texts, '--delimiter', name), name === 'tab' ? '\t' : name])
+  }
+  for (const [csv, delimiter] of written) {
+    // Other readers find the end of a row at a bare CR.
+    expect(parse(csv, { delimiter, record_delimiter: ['\r\n', '\n', '\r'] })).toEqual(expected)
+  }
+  expect(readWithPython(written)).toEqual(written.map(() => expected))
 })
 
 test('a text that a spreadsheet would run is guarded, unless it is raw', async () => {
   const cellsOf = (csv: string) =>
-    readWithPython(csv, ',')
-      .slice(1)
-      .map(([, cell]) => cell)
+    (parse(csv, { record_delimiter: ['\r\n', '\n', '\r'] }) as string[][]).slice(1).map(([, cell]) => cell)
   expect(cellsOf(await listTexts(formulas))).toEqual(formulas.map((text) => `'${text}`))
   expect(cellsOf(await listTexts(formulas, '--raw'))).toEqual(formulas)
 })
@@ -74,7 +76,7 @@ test('a message with a bare CR is one row of an export', async () => {
   expect((await run(['call', 'conversations.create', ...body], { env })).code).toBe(0)
   const out = join(createFolder(), 'out.csv')
   expect((await run(['export', 'conversations', '--fields', 'id,initial_message', '--out', out], { env })).code).toBe(0)
-  const rows = readWithPython(readFileSync(out, 'utf8'), ',')
+  const [rows = []] = readWithPython([[readFileSync(out, 'utf8'), ',']])
   expect(rows).toHaveLength(3)
   expect(rows.map(([, cell]) => cell)).toContain(message)
 })
@@ -104,6 +106,18 @@ test('--bom begins the file with a byte order mark, and the export goes on behin
 test.each(['out.xlsx', 'out.XLS', 'out.ods'])('refuses --out %s', async (name) => {
   const { code, stderr } = await run(['export', 'contacts', '--out', join(createFolder(), name)], { env })
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('is the format of a spreadsheet') })
+})
+
+test.each([
+  ['out.txt', [], '{'],
+  ['out.json', ['--format', 'ndjson'], '{'],
+  ['out.txt', ['--format', 'csv'], 'id,'],
+  ['out.xlsx', ['--format', 'csv'], 'id,'],
+  ['out.CSV', ['--format', 'ndjson'], '{'],
+])('%s with %j begins with %s', async (name, args, start) => {
+  const out = join(createFolder(), name)
+  expect((await run(['export', 'contacts', '--out', out, ...args], { env })).code).toBe(0)
+  expect(readFileSync(out, 'utf8').slice(0, start.length)).toBe(start)
 })
 
 test('--out - is stdout', async () => {

@@ -80,6 +80,16 @@ test.each([
   }
 })
 
+test('shows scopes of the service on one line', async () => {
+  const scopes = ['contacts:read', 'x\npass         token    all is well']
+  const me = { actor: 'app', organization: { id: 'org' }, scopes }
+  sandbox.faults.add({ path: '/api/oauth/v1/me', status: 200, body: me, times: Infinity })
+  const { stdout } = await run(['doctor', '--for', 'contacts.update'], { env })
+  expect(stdout.match(/^pass +token/gm)).toHaveLength(1)
+  const { stderr } = await run(['doctor', '--for', 'contacts.update'], { env })
+  expect(stderr).not.toMatch(/^pass/m)
+})
+
 test('fails without a token, and says how to get one', async () => {
   const { code, states, findings } = await diagnose({
     SUPPORT_WORKSPACE_TOKEN: undefined,

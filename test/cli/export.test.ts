@@ -1,5 +1,6 @@
 import {
   appendFileSync,
+  chownSync,
   copyFileSync,
   existsSync,
   linkSync,
@@ -15,7 +16,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
-import type { Sandbox } from 'support-workspace-sdk/sandbox'
+import type { FaultRule, Sandbox } from 'support-workspace-sdk/sandbox'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { replaceFile } from '../../src/cli/private-files.ts'
 import { jitter } from '../helpers/clock.ts'
@@ -95,13 +96,18 @@ describe('export', () => {
 
   test.each([
     ['a token that is revoked', { status: 401 }, 77],
+    ['a missing scope', { status: 403, body: { error: 'insufficient_scope', required_scopes: ['messages:read'] } }, 77],
+    ['a rate limit that stays', { status: 429, retryAfter: 100_000 }, 75],
+    ['a network that is gone', { drop: 'before-effect' }, 75],
     ['five conversations in a row', { status: 403 }, 70],
   ])('ends at once for %s', async (_, fault, exit) => {
-    sandbox.faults.add({ ...fault, path: /\/messages$/, times: Infinity })
+    jitter(0)
+    sandbox.faults.add({ ...fault, path: /\/messages$/, times: Infinity } as FaultRule)
     const { code } = await exportTo('out.ndjson', '--with', 'messages')
     expect(code).toBe(exit)
     expect(rows('out.ndjson')).toEqual([])
-    expect(sandbox.requests.filter(({ path }) => path.endsWith('/messages')).length).toBeLessThan(12)
+    const read = sandbox.requests.filter(({ path }) => path.endsWith('/messages')).map(({ path }) => path)
+    expect(new Set(read).size).toBeLessThan(12)
   })
 
   test('says that another export to the file is running', async () => {
@@ -125,6 +131,16 @@ describe('export', () => {
     const before = read('precious')
     expect((await exportTo('out.ndjson')).code).toBe(2)
     expect(read('precious')).toBe(before)
+  })
+
+  // Only root can give a file away.
+  test.skipIf(process.getuid?.() !== 0)('does not write into a file that belongs to another user', async () => {
+    await exportTwoPages('out.ndjson')
+    chownSync(join(folder, 'out.ndjson'), 1, 1)
+    const before = read('out.ndjson')
+    const { code, failure } = await exportTo('out.ndjson')
+    expect([code, failure.message]).toEqual([2, expect.stringContaining('belongs to another user.')])
+    expect(read('out.ndjson')).toBe(before)
   })
 
   test('does not read a checkpoint through a link', async () => {

@@ -1,11 +1,11 @@
 import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Sandbox } from 'support-workspace-sdk/sandbox'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { jitter } from '../helpers/clock.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
-import { type Given, run } from './run.ts'
+import { type Given, run, start } from './run.ts'
 
 const startSandbox = useSandboxes()
 const createFolder = useFolder()
@@ -218,6 +218,8 @@ describe('import contacts', () => {
     const [entry] = (await journal('list', '--unconfirmed')).lines
     expect(entry).toMatchObject({ state: 'unconfirmed', operation: 'contacts.create' })
     expect((await journal('list')).lines).toHaveLength(2)
+    const shown = await run(['journal', 'list', '--state', place('state')], { terminals: ['stdout'], columns: 200 })
+    expect(shown.stdout.split('\n')[0]).toMatch(/^state +key +operation +sent$/)
     const unknown = await journal('resolve', 'contact:nobody', 'absent')
     expect([unknown.code, unknown.failure.message]).toEqual([2, expect.stringContaining('has no record of the write')])
     const resolved = await journal('resolve', entry.key, 'absent')
@@ -225,6 +227,27 @@ describe('import contacts', () => {
     const last = await importFile('contacts.csv')
     expect(last).toMatchObject({ code: 0, lines: [{ created: 1, createdBefore: 1, unconfirmed: 0 }] })
     expect(addresses()).toEqual(expect.arrayContaining(['lost@example.com', 'found@example.com']))
+  })
+
+  test('counts down in one line of a terminal while a contact is looked for', async () => {
+    writeFileSync(place('contacts.csv'), 'email\nlost@example.com\n')
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    sandbox.faults.add({ method: 'POST', drop: 'before-effect' })
+    const args = ['import', 'contacts', place('contacts.csv'), '--state', place('state'), '--confirm-timeout', '5']
+    const running = start(args, { env, terminals: ['stderr'] })
+    const shown: string[] = []
+    for (const seconds of [5, 4, 3]) {
+      await running.printed(`was created, for up to ${seconds} s.`, 'stderr')
+      shown.push(`${seconds}`)
+      await vi.advanceTimersByTimeAsync(1_000)
+    }
+    const ended = running.ended
+    for (let waited = 0; waited < 60; waited += 1) await vi.advanceTimersByTimeAsync(1_000)
+    const { code, stderr } = await ended
+    expect({ code, shown }).toEqual({ code: 65, shown: ['5', '4', '3'] })
+    // Each count replaces the one before it.
+    expect(stderr.split('\n').filter((line) => line.includes('checks whether'))).toHaveLength(1)
   })
 
   test('outlasts an outage that ends another command', async () => {
@@ -245,8 +268,8 @@ describe('import contacts', () => {
     writeFileSync(place('good.csv'), 'email\na@example.com\n')
     writeFileSync(place('bad.csv'), 'email\nno address\n')
     const failures = [
-      await runImport({ env, isFull: true }, 'good.csv'),
-      await runImport({ env, isFull: true }, 'bad.csv'),
+      await runImport({ env, lost: 'ENOSPC' }, 'good.csv'),
+      await runImport({ env, lost: 'ENOSPC' }, 'bad.csv'),
     ]
     expect(failures.map(({ failure }) => failure.message)).toEqual([
       expect.stringMatching(/^1 contact was created, but its output could not be written /),

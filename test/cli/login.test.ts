@@ -369,11 +369,13 @@ describe('stored logins', () => {
       'default',
       expect.stringMatching(/^[a-z-]+-self$/),
     ])
+    setting.sandbox.clearRequests()
     const tokenIn = async (...args: string[]) => (await run(['token', ...args], { env })).stdout.trim()
     expect(await tokenIn()).toBe(second.token)
     expect(await tokenIn('--profile', 'default')).toBe(first.token)
     const chosen = await run(['token'], { env: { ...env, SUPPORT_WORKSPACE_PROFILE: 'default' } })
     expect(chosen.stdout.trim()).toBe(first.token)
+    expect(setting.sandbox.requests).toEqual([])
     const used = await run(['use', 'default'], { env })
     expect([used.code, used.stdout]).toEqual([0, expect.stringContaining('The current login is default: ')])
     expect(await tokenIn()).toBe(first.token)

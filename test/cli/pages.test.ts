@@ -1,33 +1,16 @@
 // Runs what the pages show: the recorded session of docs/command-line.md, and each command of the README and the guides.
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Sandbox } from 'support-workspace-sdk/sandbox'
 import { describe, expect, test } from 'vitest'
-import { byStatus, programOf } from '../fault-test/programs.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
+import { pages, program, root, shellCommands, split } from './page-commands.ts'
 import { run, start } from './run.ts'
 
-const root = fileURLToPath(new URL('../../', import.meta.url))
 const startSandbox = useSandboxes()
 const createFolder = useFolder()
-const program = 'npx --no -- support-workspace-sdk '
-
-/** Splits a line as a shell does. */
-function split(line: string): string[] {
-  return [...line.matchAll(/(?:'[^']*'|[^\s'])+/g)].map(([part]) => part.replaceAll("'", ''))
-}
-
-const pages = globSync('{README.md,AGENTS.md,docs/*.md}', { cwd: root }).sort()
-const shellCommands = pages.flatMap((page) =>
-  [...readFileSync(join(root, page), 'utf8').matchAll(/^```sh\n([\s\S]*?)^```$/gm)]
-    .flatMap(([, block = '']) => block.split('\n'))
-    .filter((line) => line.startsWith(program))
-    .map((line) => [page, line.slice(program.length).replace(/ [>#].*/, '')] as const),
-)
-
 /** Starts a sandbox that a login can come back to, and returns the environment of a user. */
 async function setUp(conversations = 10) {
   const sandbox = await startSandbox({ conversations, contacts: 40, autoConsent: 'allow' })
@@ -71,7 +54,7 @@ describe('the commands of the pages', () => {
     expect(named).toEqual([])
   })
 
-  test.each(shellCommands)('%s: %s', async (_, line) => {
+  test.each(shellCommands.filter(([, line]) => !line.startsWith('fault-test ')))('%s: %s', async (_, line) => {
     const { sandbox, env, argumentsOf } = await setUp()
     const args = argumentsOf(line)
     const token = sandbox.issueToken({ actor: 'self' })
@@ -94,9 +77,6 @@ describe('the commands of the pages', () => {
       sandbox.faults.add({ method: 'POST', drop: 'before-effect' })
       expect((await run(imported, { env: withToken })).code).toBe(65)
       expect((await run(args, { env: withToken })).code).toBe(0)
-    } else if (args[0] === 'fault-test') {
-      // The page runs its program with `faultTestProgram`.
-      expect((await run([...args.slice(0, args.indexOf('--') + 1), ...programOf(byStatus)])).code).toBe(0)
     } else if (args[0] === 'probe') {
       // It asks first, and takes ten seconds.
       expect((await run(args, { env: withToken })).stderr).toContain('Pass --yes.')

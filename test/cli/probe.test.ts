@@ -154,9 +154,9 @@ const services: [title: string, difference: Difference, expected: Readonly<Recor
     },
   ],
   [
-    'ignores `limit`',
+    'ignores limit',
     { request: ({ url }) => void url.searchParams.delete('limit') },
-    { 'limit.largest': 'it ignores `limit`', 'pages.contacts': null, 'pages.messages': null },
+    { 'limit.largest': 'it ignores limit', 'pages.contacts': null, 'pages.messages': null },
   ],
   [
     'paginates conversations only',

@@ -10,8 +10,8 @@ export interface Given {
   readonly stdin?: string | PassThrough
   /** Which streams are terminals. */
   readonly terminals?: readonly ('stdin' | 'stdout' | 'stderr')[]
-  /** Whether the disk that stdout leads to is full. */
-  readonly isFull?: boolean
+  /** What happens to stdout: the disk that it leads to is full, or its reader has gone. */
+  readonly lost?: 'ENOSPC' | 'EPIPE'
   readonly platform?: string
   /** The number of columns of the terminal. */
   readonly columns?: number
@@ -80,7 +80,7 @@ export function start(args: readonly string[], given: Given = {}): Running {
     args,
     env: given.env ?? {},
     stdin: Object.assign(stdin, { isTTY: given.terminals?.includes('stdin') === true }),
-    stdout: given.isFull ? fullDisk() : write('stdout'),
+    stdout: given.lost === undefined ? write('stdout') : failing(given.lost),
     stderr: write('stderr'),
     platform: given.platform ?? process.platform,
     signal: interrupt.signal,
@@ -95,6 +95,8 @@ export function start(args: readonly string[], given: Given = {}): Running {
     hasEnded = true
     wake()
     checkWords(output.stderr)
+    if (isOwnText.has(String(args[0])) && !args.includes('--json')) checkWords(output.stdout)
+    if (args[0] !== 'commands') await checkFlags(output.stderr)
     return new Ran(code, output)
   })
   return {
@@ -116,17 +118,47 @@ export function start(args: readonly string[], given: Given = {}): Running {
 const wordsOfPrograms =
   /`|\b(accessToken|baseUrl|clientId|clientSecret|redirectUri|resumeFrom|journal\.resolve|faultTestProgram|sqliteStorage|confirmTimeout|maxRetries)\b|only: \[|docs\/\w+\.md/
 
-/** Throws if a message on stderr has words of the package instead of words of the command. */
-function checkWords(stderr: string): void {
-  for (const line of linesOf(stderr)) {
+/** Commands that print only words of their own. */
+const isOwnText = new Set([
+  'login',
+  'logout',
+  'logins',
+  'use',
+  'whoami',
+  'doctor',
+  'journal',
+  'import',
+  'fault-test',
+  'probe',
+])
+
+/** Throws if a message has words of the package instead of words of the command. */
+function checkWords(text: string): void {
+  for (const line of linesOf(text)) {
     const { message, hint, note } = line.startsWith('{') ? JSON.parse(line) : { message: line }
     const [wrong] = wordsOfPrograms.exec([message, hint, note].join(' ')) ?? []
     if (wrong !== undefined) throw new Error(`A message of the command has ${wrong}: ${line}`)
   }
 }
 
-function fullDisk(): Writable {
-  const error = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+let known: Promise<ReadonlySet<string>> | undefined
+
+/** Throws if a message names an option that no command has. A mistyped one that it repeats is in quotes. */
+async function checkFlags(stderr: string): Promise<void> {
+  known ??= run(['commands', '--json']).then(({ lines: [{ options, commands }] }) => {
+    const all: { flags: string }[] = [options, ...commands.map((command: typeof options) => command.options)].flat()
+    // `--no` is an option of npx, and `--use-system-ca` stands in a message of Node.
+    return new Set(['--no', '--help', '--use-system-ca', ...all.flatMap(({ flags }) => flags.match(/--[\w-]+/g) ?? [])])
+  })
+  const flags = await known
+  const unknown = stderr.match(/(?<![\w"-])--\w[\w-]*/g)?.find((flag) => !flags.has(flag))
+  if (unknown !== undefined) throw new Error(`A message advises ${unknown}, which no command has: ${stderr}`)
+}
+
+const systemWords = { ENOSPC: 'no space left on device', EPIPE: 'broken pipe' }
+
+function failing(code: 'ENOSPC' | 'EPIPE'): Writable {
+  const error = Object.assign(new Error(`${code}: ${systemWords[code]}, write`), { code })
   return new Writable({ autoDestroy: false, write: (_chunk, _encoding, done) => done(error) }).on('error', () => {})
 }
 

@@ -107,13 +107,16 @@ test('a deletion is asked for', async () => {
   expect(sandbox.state.messages(id)).toHaveLength(3)
 })
 
-test('an export shows how far it is, and Ctrl-C leaves what the next run goes on with', async () => {
+test.each([
+  [1, '5 conversations, 1 page,'],
+  [4, '20 conversations, 4 pages,'],
+])('an export shows how far it is after %i, and Ctrl-C leaves what the next run goes on with', async (pages, text) => {
   const { sandbox, withToken } = await setUp({ conversations: 30 })
   const out = join(createFolder(), 'out.ndjson')
   const args = ['export', 'conversations', '--limit', '5', '--out', out]
-  sandbox.faults.add({ path: /conversations$/, latency: 600_000, after: 4 })
+  sandbox.faults.add({ path: /conversations$/, latency: 600_000, after: pages })
   const terminal = inTerminal(args, { ...withToken, NO_COLOR: '1' })
-  await terminal.shows('20 conversations, 4 pages')
+  await terminal.shows(text)
   // The colour of the spinner.
   expect(terminal.raw()).not.toContain('\x1b[36m')
   terminal.type(ctrlC)
