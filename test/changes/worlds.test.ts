@@ -155,7 +155,8 @@ test.each(strange)(
       }
       // What is removed for good is reported, as far as the conversation was known.
       const gone = [...log.replica.keys()].filter((key) => key.startsWith('conversations'))
-      for (const key of gone) expect(service.conversations.has(key.slice('conversations '.length)), key).toBe(true)
+      for (const key of world.holdsDeletions ? [] : gone)
+        expect(service.conversations.has(key.slice('conversations '.length)), key).toBe(true)
     }
     console.log(`${title}: ${JSON.stringify(sums)}`)
   },
