@@ -3,6 +3,7 @@
 import { type Message, type SupportWorkspace, TokenIdentities } from '../client/index.ts'
 import { type ClientOptions, changeableChecks } from '../core/index.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
+import { bindMethods } from '../shared/bind-methods.ts'
 import {
   type Check,
   checkFlag,
@@ -182,6 +183,7 @@ export class Approvals {
     this.#records = new Records(checkStorage(storage as KeyValueStorage), secret)
     this.#identities = new TokenIdentities(workspace.withOptions({ fresh: true }))
     this.#sender = new Sender(workspace, this.#records, this.#identities, ignore, logger)
+    bindMethods(this)
   }
 
   /**

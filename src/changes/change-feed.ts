@@ -1,4 +1,5 @@
 import { checkSignal } from '../core/index.ts'
+import { bindMethods } from '../shared/bind-methods.ts'
 import {
   type Check,
   checkFunction,
@@ -87,6 +88,7 @@ export class ChangeFeed implements AsyncIterable<Change> {
       auditEvery: given.auditEvery ?? 86_400_000,
       passes: given.passes ?? Number.POSITIVE_INFINITY,
     }
+    bindMethods(this)
   }
 
   /**

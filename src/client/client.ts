@@ -227,17 +227,20 @@ export class SupportWorkspace<out A extends Actor = Actor> {
 /** The options of a client, with the limiter that it uses. */
 type UsedOptions = ClientOptions & { readonly rateLimiter: NonNullable<ClientOptions['rateLimiter']> }
 
-const cores = /* @__PURE__ */ new WeakMap<SupportWorkspace, Core>()
+/**
+ * The key of a function that returns the core of a client. A private field could not be read through a proxy, which a
+ * reactive framework puts around objects, and nothing prints the settings behind a function.
+ */
+const core = Symbol('core')
 
 function coreOf(workspace: SupportWorkspace): Core {
-  return cores.get(workspace) as Core
+  return (workspace as unknown as { readonly [core]: () => Core })[core]()
 }
 
 /** @throws InvalidArgumentError if the method was taken from its client */
 function ownCore(workspace: SupportWorkspace | undefined, method: string): Core {
-  const core = cores.get(workspace as SupportWorkspace)
-  if (core === undefined) throw detached(method)
-  return core
+  if (Reflect.get(Object(workspace), core) === undefined) throw detached(method)
+  return coreOf(workspace as SupportWorkspace)
 }
 
 /** Returns the `fetch` of a client, to put another function around it. Not part of the public API. */
@@ -246,19 +249,19 @@ export function fetchOf(workspace: SupportWorkspace): WebFetch {
 }
 
 /** Gives a client its core, and its resources. */
-function equip(workspace: SupportWorkspace, core: Core, identity: Me | undefined): void {
-  cores.set(workspace, core)
+function equip(workspace: SupportWorkspace, own: Core, identity: Me | undefined): void {
+  Object.defineProperty(workspace, core, { value: () => own })
   Object.assign(workspace, {
-    actor: core.settings.actor,
+    actor: own.settings.actor,
     identity,
-    conversations: new Conversations(core),
-    messages: new Messages(core),
-    notes: new Notes(core),
-    contacts: new Contacts(core),
-    members: new Members(core),
-    organization: new OrganizationResource(core),
-    tasks: new Tasks(core),
-    segments: new Segments(core),
+    conversations: new Conversations(own),
+    messages: new Messages(own),
+    notes: new Notes(own),
+    contacts: new Contacts(own),
+    members: new Members(own),
+    organization: new OrganizationResource(own),
+    tasks: new Tasks(own),
+    segments: new Segments(own),
   })
 }
 

@@ -1,5 +1,13 @@
 import { longestTimer } from '../shared/check-options.ts'
 
+/** The call of the caller, if a middleware sends it. */
+export interface WholeCall {
+  /** Aborts when the call has ended. */
+  readonly signal: AbortSignal
+  /** Whether a request that is under way then can finish. */
+  readonly letsFinish: boolean
+}
+
 /**
  * The clock of a call: the caller's signal and the total timeout, which cover every request, body and wait. Only a
  * single step is under way at a time, so a single timer is enough. Time is monotonic, so changes of the wall clock have
@@ -7,13 +15,13 @@ import { longestTimer } from '../shared/check-options.ts'
  */
 export class CallClock {
   readonly #caller: AbortSignal | undefined
-  readonly #whole: AbortSignal | undefined
+  readonly #whole: WholeCall | undefined
   readonly #deadline: number
   /** Aborts the step under way. */
   #step = new AbortController()
   /** Aborts the wait for a retry, which outlives the timeout of an attempt. */
   #wait: AbortController | undefined
-  /** Whether a request is under way, which can finish after the whole call has ended. */
+  /** Whether a request is under way. */
   #isSending = false
   /** Rejects the step under way. */
   #interrupt: (reason: unknown) => void = () => {}
@@ -22,13 +30,12 @@ export class CallClock {
 
   /**
    * @param deadline when the time of the call is over, in milliseconds of `performance.now()`
-   * @param whole aborts when the call has ended for its caller, if a middleware sends it
    */
-  constructor(caller: AbortSignal | undefined, deadline: number, whole?: AbortSignal) {
+  constructor(caller: AbortSignal | undefined, deadline: number, whole?: WholeCall) {
     this.#caller = caller
     this.#whole = whole
     this.#deadline = deadline
-    whole?.addEventListener('abort', this.#onEnd)
+    whole?.signal.addEventListener('abort', this.#onEnd)
     if (caller?.aborted) this.#onAbort()
     else caller?.addEventListener('abort', this.#onAbort)
   }
@@ -58,7 +65,7 @@ export class CallClock {
   /** Whether nothing more is sent. Synchronous work can outrun the timer. */
   get isOver(): boolean {
     if (this.remaining <= 0) this.#expire()
-    if (this.#whole?.aborted) this.#onEnd()
+    if (this.#whole?.signal.aborted) this.#onEnd()
     return this.end !== undefined
   }
 
@@ -67,8 +74,7 @@ export class CallClock {
   }
 
   /**
-   * Returns the result of a request. If the whole call ends meanwhile, the request can finish, because a cache can have
-   * handed its reply to other calls.
+   * Returns the result of a request. If the whole call ends meanwhile, the request may be allowed to finish.
    */
   async runRequest<Value>(request: PromiseLike<Value>, limit: number, createError: () => unknown): Promise<Value> {
     this.#isSending = true
@@ -118,13 +124,14 @@ export class CallClock {
   /** Stops following the signals. */
   stop(): void {
     this.#caller?.removeEventListener('abort', this.#onAbort)
-    this.#whole?.removeEventListener('abort', this.#onEnd)
+    this.#whole?.signal.removeEventListener('abort', this.#onEnd)
   }
 
   readonly #onAbort = () => this.#endWith((this.#caller as AbortSignal).reason, false)
 
   readonly #onEnd = () => {
-    if (!this.#isSending) this.#endWith((this.#whole as AbortSignal).reason, false)
+    const { signal, letsFinish } = this.#whole as WholeCall
+    if (!letsFinish || !this.#isSending) this.#endWith(signal.reason, false)
   }
 
   #expire(): void {

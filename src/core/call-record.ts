@@ -1,12 +1,12 @@
 import { type Attempt, isSupportWorkspaceError, type Outcome, type RequestError } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
 import { notify } from '../shared/notify.ts'
-import { CallClock } from './call-clock.ts'
+import { CallClock, type WholeCall } from './call-clock.ts'
 import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
 import type { PreparedCall } from './input.ts'
+import type { Sending } from './middleware.ts'
 import type { ResponseHead } from './response.ts'
-import { retryAfterOf } from './retry-after.ts'
-import type { Sending } from './send-through.ts'
+import { retryAfterOf } from './retry.ts'
 import type { ClientSettings } from './settings.ts'
 
 /** Starts anywhere, because two copies of this package (ESM and CommonJS) can share hooks. */
@@ -63,7 +63,7 @@ export class CallRecord {
     this.call = call
     this.settings = settings
     this.start = call.startedAt ?? performance.now()
-    this.clock = new CallClock(call.signal, this.start + call.totalTimeout, sending?.whole.signal)
+    this.clock = new CallClock(call.signal, this.start + call.totalTimeout, sending && wholeOf(call, sending))
     this.#worst = sending?.outcome ?? 'not-sent'
     const { after, before } = call.query
     this.cursor = call.operation.envelope === 'list' ? (after ?? before ?? undefined) : undefined
@@ -217,6 +217,11 @@ export class CallRecord {
       return { ...event, ...describe?.() } as unknown as EventOf<Name>
     })
   }
+}
+
+/** Returns the end of a call. A read whose signal was replaced can finish, because others might wait for its reply. */
+function wholeOf({ operation, signal }: PreparedCall, { whole, signal: ofCaller }: Sending): WholeCall {
+  return { signal: whole.signal, letsFinish: operation.method === 'GET' && signal !== ofCaller }
 }
 
 /** A request that has not ended. */

@@ -27,7 +27,7 @@ export interface CapturedCall extends CallSettings {
   readonly query: JsonObject
   /** JSON text, or a copy of the value if the caller has a schema for it. */
   readonly body: unknown
-  readonly extraQuery: JsonObject
+  readonly extraQuery: JsonObject | undefined
   /** A JSON object. */
   readonly extraBody: JsonObject | undefined
   readonly signal: AbortSignal | undefined
@@ -66,14 +66,14 @@ export const callChecks = {
   extraBody: (name, value) => JSON.parse(toJson(name, checkPlain(name, value)) as string) as JsonObject,
 } satisfies Record<keyof CallOptions, Check<unknown>>
 
-const noOptions: Checked<typeof callChecks> = /* @__PURE__ */ Object.freeze({} as Checked<typeof callChecks>)
 const noParameters = /* @__PURE__ */ Object.freeze({})
 
+/** Checked options of a call. */
+type CheckedCallOptions = Partial<Checked<typeof callChecks>>
+
 /** Checks the options of a call. */
-export function readCallOptions(options: CallOptions | undefined): Checked<typeof callChecks> {
-  if (options === undefined) return noOptions
-  checkPlain('options', options)
-  return readOptions(options, callChecks, 'a call')
+export function readCallOptions(options: CallOptions | undefined): CheckedCallOptions {
+  return options === undefined ? {} : readOptions(checkPlain('options', options), callChecks, 'a call')
 }
 
 /**
@@ -84,7 +84,7 @@ export function readCallOptions(options: CallOptions | undefined): Checked<typeo
 export function captureCall(
   operation: Operation,
   input: OperationInput,
-  { signal, extraQuery = noParameters, extraBody, headers = noParameters, ...given }: Checked<typeof callChecks>,
+  { signal, extraQuery, extraBody, headers = noParameters, ...given }: CheckedCallOptions,
   defaults: Omit<CallSettings, 'headers'>,
 ): CapturedCall {
   if (isCustom(operation)) checkCustom(operation, input)
@@ -202,23 +202,24 @@ function copyValue<Value>(name: string, value: Value): Value {
  * @throws InvalidArgumentError
  */
 export function prepareCall(call: CapturedCall): PreparedCall | Promise<PreparedCall> {
-  const { operation, signal } = call
+  const { operation, query, signal } = call
   // A call that was aborted before it was made is not sent.
-  const body = operation.body === undefined || signal?.aborted ? call.body : checkBody(operation.body, call)
-  return isPromise(body) ? Promise.resolve(body).then((text) => withQuery(call, text)) : withQuery(call, body)
+  const schemas: Pick<Operation, 'body' | 'query'> = signal?.aborted ? {} : operation
+  const body = schemas.body === undefined ? call.body : checkBody(schemas.body, call)
+  if (schemas.query === undefined && !isPromise(body)) return complete(call, query, body)
+  const checked = async () => {
+    const text = await body
+    return complete(call, schemas.query === undefined ? query : await checkQuery(schemas.query, call), text)
+  }
+  return checked()
 }
 
-function withQuery(call: CapturedCall, body: unknown): PreparedCall | Promise<PreparedCall> {
-  const { operation, signal, extraQuery, extraBody, ...rest } = call
-  const complete = (query: unknown): PreparedCall => ({
-    ...rest,
-    operation,
-    signal,
-    query: addExtraQuery(query as JsonObject, extraQuery),
+function complete({ extraQuery, extraBody, ...call }: CapturedCall, query: unknown, body: unknown): PreparedCall {
+  return {
+    ...call,
+    query: extraQuery === undefined ? (query as JsonObject) : addExtraQuery(query as JsonObject, extraQuery),
     body: extraBody === undefined ? (body as string | undefined) : addExtraBody(body as string | undefined, extraBody),
-  })
-  const query = operation.query === undefined || signal?.aborted ? call.query : checkQuery(operation.query, call)
-  return isPromise(query) ? Promise.resolve(query).then(complete) : complete(query)
+  }
 }
 
 /** Validates the query without the cursors, which a custom schema might reject. */

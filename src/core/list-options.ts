@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from '../errors/index.ts'
 import {
   type Check,
+  type Checked,
   checkFlag,
   checkInteger,
   checkNames,
@@ -90,11 +91,10 @@ export interface ListArguments {
 export function readListArguments(
   operation: Operation,
   input: OperationInput,
-  options: ListOptions = {},
+  options: ListOptions | undefined,
   settings: ClientSettings,
 ): ListArguments {
-  checkPlain('options', options)
-  const { direction, maxItems, prefetch, resumeFrom, ...callOptions } = readOptions(options, listChecks, 'a list')
+  const { direction, maxItems, prefetch, resumeFrom, ...callOptions } = readListOptions(options)
   const call = captureCall(operation, input, callOptions, settings)
   checkListQuery(call, resumeFrom)
   const isBackward = direction === undefined ? isGiven(call.query.before) : direction === 'backward'
@@ -105,6 +105,10 @@ export function readListArguments(
     prefetch: prefetch ?? true,
     resumeFrom,
   }
+}
+
+function readListOptions(options: ListOptions | undefined): Partial<Checked<typeof listChecks>> {
+  return options === undefined ? {} : readOptions(checkPlain('options', options), listChecks, 'a list')
 }
 
 /** Reads the options of `toArray`. */
@@ -145,7 +149,7 @@ function checkListQuery(
       'Leave the cursor out of the query: the list starts at `resumeFrom`.',
     )
   }
-  const extra = ['after', 'before'].find((name) => Object.hasOwn(extraQuery, name))
+  const extra = ['after', 'before'].find((name) => extraQuery !== undefined && Object.hasOwn(extraQuery, name))
   if (extra === undefined) return
   throw new InvalidArgumentError(
     `extraQuery.${extra}`,

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, PaginationError, RequestError } from '../errors/index.ts'
 import { forwardAbort, throwIfAborted } from '../shared/abort.ts'
+import { bindMethods } from '../shared/bind-methods.ts'
 import { type Call, callOf, namingCall, type Reply, type WithResponse } from './call.ts'
 import { abandoned } from './call-record.ts'
 import type { PreparedCall } from './input.ts'
@@ -49,6 +50,7 @@ export class Paginated<Item> implements Call<Page<Item>>, AsyncIterable<Item> {
    */
   constructor(plan: () => ListPlan) {
     this.#plan = plan
+    bindMethods(this)
   }
 
   /** The first page, which is requested when the caller first asks for it. */

@@ -1,7 +1,10 @@
 import type { ResponseInfo, UnexpectedResponseReason } from '../errors/index.ts'
 import { redact, withoutSecrets } from '../errors/redact.ts'
+import { isObject } from '../shared/json.ts'
 import { notify } from '../shared/notify.ts'
 import type { FetchResponse } from '../shared/web-types.ts'
+import type { PageCursors, Reply } from './call.ts'
+import type { Envelope } from './operation.ts'
 
 /** Thrown when a response cannot be used. `message` is a short description of the problem. */
 export class UnusableResponse extends Error {
@@ -187,4 +190,69 @@ export class ResponseHead {
     })
     return safe
   }
+}
+
+/** The content of an envelope. */
+export type Unwrapped = Pick<Reply, 'data' | 'cursors'>
+
+const noCursors: PageCursors = { after: null, before: null }
+
+/**
+ * Returns the content of an envelope (docs/service.md#paging). Throws `UnusableResponse` if it differs from the
+ * documents.
+ */
+export function unwrap(body: unknown, envelope: Envelope): Unwrapped {
+  if (envelope === 'any') return { data: body, cursors: noCursors }
+  if (isErrorBody(body)) throw unusable('the body is not what was asked for')
+  if (envelope === 'none') return { data: undefined, cursors: noCursors }
+  if (!isObject(body)) throw unusable(`expected a JSON object as the body, received ${jsonTypeOf(body)}`)
+  if (envelope === 'bare') return { data: body, cursors: noCursors }
+  if (!Object.hasOwn(body, 'data')) throw unusable('the body has no `data`')
+  const { data } = body
+  if (envelope === 'item') {
+    if (isObject(data)) return { data, cursors: noCursors }
+    throw unusable(`expected an object in \`data\`, received ${jsonTypeOf(data)}`)
+  }
+  if (!Array.isArray(data)) throw unusable(`expected an array in \`data\`, received ${jsonTypeOf(data)}`)
+  return { data, cursors: readCursors(body.page_metadata) }
+}
+
+/** Servers accept URLs of 8 or 16 kB. */
+const longestCursor = 16_384
+
+/**
+ * A cursor that is absent, null or empty means that there is no further page. Three lists in the reference have no
+ * `page_metadata`.
+ */
+function readCursors(metadata: unknown): PageCursors {
+  if (metadata === undefined || metadata === null) return noCursors
+  if (!isObject(metadata)) throw unusable(`expected an object in \`page_metadata\`, received ${jsonTypeOf(metadata)}`)
+  for (const name of ['after', 'before']) {
+    const cursor = metadata[name]
+    if (cursor === undefined || cursor === null) continue
+    if (typeof cursor !== 'string') {
+      throw unusable(`expected a string or null in \`page_metadata.${name}\`, received ${jsonTypeOf(cursor)}`)
+    }
+    if (cursor.length > longestCursor || !cursor.isWellFormed()) {
+      throw unusable(`the cursor in \`page_metadata.${name}\` cannot be part of a URL`)
+    }
+  }
+  return { after: (metadata.after as string) || null, before: (metadata.before as string) || null }
+}
+
+function unusable(problem: string): UnusableResponse {
+  return new UnusableResponse('envelope', problem)
+}
+
+/** Whether a body is exactly the documented error body (docs/service.md#errors). */
+function isErrorBody(body: unknown): boolean {
+  if (!isObject(body) || typeof body.error !== 'string') return false
+  return Object.keys(body).every((name) => name === 'error' || name === 'error_description')
+}
+
+/** Returns the JSON type of a value. Never the value itself. */
+export function jsonTypeOf(value: unknown): string {
+  if (value === undefined) return 'missing'
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : typeof value
 }

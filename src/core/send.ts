@@ -5,8 +5,8 @@ import type { Reply } from './call.ts'
 import { actorSelfRequired, timeoutError } from './call-errors.ts'
 import { CallRecord } from './call-record.ts'
 import { type PreparedCall, urlOf } from './input.ts'
+import { type Sending, sendThrough } from './middleware.ts'
 import { sendUntilDone } from './retrying.ts'
-import { type Sending, sendThrough } from './send-through.ts'
 import type { ClientSettings } from './settings.ts'
 
 /** The settings of a client, and the function that sends its calls. */
@@ -16,9 +16,9 @@ export interface Core {
 }
 
 export function createCore(settings: ClientSettings): Core {
-  const send = (call: PreparedCall, sending?: Sending) => sendCall(call, settings, sending)
-  if (settings.middleware.length === 0) return { settings, send: (call) => send(call) }
-  return { settings, send: (call) => sendThrough(settings, call, send) }
+  if (settings.middleware.length === 0) return { settings, send: (call) => sendCall(call, settings) }
+  const sendOne = (call: PreparedCall, sending: Sending) => sendCall(call, settings, sending)
+  return { settings, send: (call) => sendThrough(settings, call, sendOne) }
 }
 
 /**

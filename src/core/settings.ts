@@ -138,6 +138,7 @@ export interface ClientSettings {
   readonly rateLimiter: RateLimiter
   /** Undefined if the key is the digest of the token, which is computed later. */
   readonly rateLimitKey: string | undefined
+  /** Returns the digest of the token. Used only without a `rateLimitKey`. */
   readonly findRateLimitKey: () => string | Promise<string>
 }
 
@@ -170,7 +171,7 @@ export function settingsOf(given: CheckedClientOptions): ClientSettings {
     background: given.background ?? false,
     rateLimiter: given.rateLimiter ?? new AdaptiveRateLimiter(),
     rateLimitKey,
-    findRateLimitKey: rateLimitKey === undefined ? rememberDigest(accessToken as string) : () => rateLimitKey,
+    findRateLimitKey: rememberDigest(accessToken as string),
   }
 }
 

@@ -1,10 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { notify } from '../shared/notify.ts'
-import { jsonTypeOf } from './envelope.ts'
 import { isCustom, type Operation } from './operation.ts'
 import type { ClientOptions, Drift } from './options.ts'
-import { UnusableResponse } from './response.ts'
+import { jsonTypeOf, UnusableResponse } from './response.ts'
 
 /** How a client checks responses. */
 type ValidationSettings = Pick<ClientOptions, 'validation' | 'onDrift'>

@@ -5,6 +5,7 @@ import { type SupportWorkspace, TokenIdentities } from '../client/index.ts'
 import { type ClientOptions, changeableChecks, createLog } from '../core/index.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import type { Actor } from '../shared/actor.ts'
+import { bindMethods } from '../shared/bind-methods.ts'
 import {
   type Check,
   checkFlag,
@@ -143,6 +144,7 @@ export class WriteJournal<A extends Actor = Actor> {
       stopAfter: given.stopAfter ?? Number.POSITIVE_INFINITY,
       unconfirmed: 0,
     }
+    bindMethods(this)
   }
 
   /**

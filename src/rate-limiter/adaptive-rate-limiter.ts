@@ -1,3 +1,4 @@
+import { bindMethods } from '../shared/bind-methods.ts'
 import { type Check, checkInteger, mustBe, readOptions } from '../shared/check-options.ts'
 import type { EndTurn, RateLimitedCall, RateLimiter } from './interface.ts'
 import { RateQueue } from './rate-queue.ts'
@@ -41,6 +42,7 @@ export class AdaptiveRateLimiter implements RateLimiter {
   constructor(options: AdaptiveRateLimiterOptions = {}) {
     const { maxConcurrency } = readOptions(options, optionChecks, 'a rate limiter')
     this.#maxConcurrency = maxConcurrency ?? Number.POSITIVE_INFINITY
+    bindMethods(this)
   }
 
   /**

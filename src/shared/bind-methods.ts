@@ -4,7 +4,8 @@
  */
 export function bindMethods(object: object): void {
   for (let owner = object; owner !== Object.prototype; owner = Object.getPrototypeOf(owner)) {
-    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(owner))) {
+    for (const name of Reflect.ownKeys(owner)) {
+      const value: unknown = Object.getOwnPropertyDescriptor(owner, name)?.value
       if (typeof value !== 'function' || name === 'constructor' || Object.hasOwn(object, name)) continue
       Object.defineProperty(object, name, { value: value.bind(object), configurable: true, writable: true })
     }

@@ -69,10 +69,12 @@ export function checkInteger(name: string, value: unknown, least: number, hint =
  * @param owner what the options belong to, for the message: "a call", "the login handlers".
  */
 export function checkOptions(name: string, options: unknown, names: OptionNames, owner: string): void {
-  const hint = `Pass an object with ${listOf(names)}.`
-  checkObject(name, options, hint)
   // A promise without `await`, a Map or a signal lacks all of these names, so it would be silently ignored.
-  if (!Object.keys(names).some((known) => known in options)) checkPlain(name, options, hint)
+  const hasName = isObject(options) && Object.keys(names).some((known) => known in options)
+  if (!hasName && !isPlainObject(options)) {
+    const expected = isObject(options) ? 'a plain object' : 'an object'
+    throw mustBe(expected, name, options, `Pass an object with ${listOf(names)}.`)
+  }
   checkNames(options, names, owner)
 }
 

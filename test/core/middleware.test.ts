@@ -6,6 +6,7 @@ import {
   RequestError,
   ServerError,
   SupportWorkspace,
+  type WebFetch,
 } from 'support-workspace-sdk'
 import { WriteJournal } from 'support-workspace-sdk/journal'
 import { createSandbox, type FaultRule } from 'support-workspace-sdk/sandbox'
@@ -393,7 +394,26 @@ describe('nothing is sent after the end of a call', () => {
     }
   })
 
-  test('but a read that is under way can finish, for other calls that share it', async () => {
+  test.each(['POST', 'GET'] as const)('and a %s that is under way is aborted', async (method) => {
+    const { promise: sent, resolve } = Promise.withResolvers<AbortSignal>()
+    let reply: Promise<unknown> | undefined
+    const fetch: WebFetch = (_, { signal }) => {
+      resolve(signal)
+      return neverSettles()
+    }
+    const middleware: Middleware = (call, next) => {
+      reply = rejection(next(call))
+      return Promise.race([sent.then(() => Promise.reject(new Error('enough'))), neverSettles()])
+    }
+    expect(await rejection(makeClient({ fetch, middleware }).request(method, '/x'))).toMatchObject({
+      message: 'enough',
+    })
+    expect((await sent).aborted).toBe(true)
+    expect(await reply).toMatchObject({ name: 'AbortError' })
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('but a read whose signal was replaced can finish, for other calls that share it', async () => {
     const { promise, resolve } = Promise.withResolvers<Response>()
     let shared: Promise<unknown> | undefined
     const middleware: Middleware = (call, next) => {

@@ -1,7 +1,7 @@
 import { isMainThread } from 'node:worker_threads'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { longestRetryAfter, retryAfterOf } from '../../src/core/retry-after.ts'
+import { longestRetryAfter, retryAfterOf } from '../../src/core/retry.ts'
 
 const now = 1_760_000_000_000
 

@@ -1,5 +1,54 @@
 import { redact } from '../errors/redact.ts'
-import { isObject } from '../shared/json.ts'
+import { isObject, parseObject } from '../shared/json.ts'
+
+/** The code and description of an error body. */
+export interface ErrorBody {
+  readonly code: string | undefined
+  readonly description: string | undefined
+  /** The rejected fields and the reasons, if the body lists them. */
+  readonly problems: string | undefined
+  /** Whether the body is HTML, which comes from a gateway instead of the service. */
+  readonly isHtml: boolean
+}
+
+/**
+ * Parses an error body. Supports the documented form `{ error, error_description }` (docs/service.md#errors). Gateways
+ * and other deployments also send `{ code, message }`, `{ error: { code, message } }`, `{ errors: [{ code, detail }]
+ * }`, problem+json (RFC 9457), HTML and plain text.
+ *
+ * @param challenge the `WWW-Authenticate` header, which can name the error as well (RFC 6750, section 3)
+ * @param sent the JSON values of the request, which `problems` does not repeat
+ */
+export function readErrorBody(text: string, challenge: string | null = null, sent: readonly unknown[] = []): ErrorBody {
+  const challenged = challenge?.match(/\berror\s*=\s*"?([^",\s]+)/i)?.[1]
+  const body = parseObject(text)
+  if (body === undefined) {
+    return { code: challenged, description: undefined, problems: undefined, isHtml: text.trimStart().startsWith('<') }
+  }
+  const first: unknown = Array.isArray(body.errors) ? body.errors[0] : undefined
+  const inner = [body.error, isObject(first) && !isAboutField(first) ? first : undefined].find(isObject) ?? body
+  return {
+    isHtml: false,
+    problems: fieldProblems(body, sent),
+    // The challenge decides about the token, because a gateway might have replaced the body.
+    code:
+      challenged === 'invalid_token'
+        ? challenged
+        : firstString(inner.code, body.error, inner.error, challenged, inner.type),
+    description: firstString(
+      body.error_description,
+      inner.error_description,
+      inner.message,
+      inner.description,
+      inner.detail,
+      inner.title,
+    ),
+  }
+}
+
+function firstString(...values: unknown[]): string | undefined {
+  return values.find((value): value is string => typeof value === 'string' && value !== '')
+}
 
 /** Bounds of the details, in levels, characters of a string, and characters of JSON in all. */
 const deepest = 4
