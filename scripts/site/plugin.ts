@@ -1,44 +1,20 @@
-// A plugin of TypeDoc: the guides in their groups, what each method sends, links from names to the reference, and Markdown.
-import { relative } from 'node:path'
+// A plugin of TypeDoc: the guides in their groups and order, a Markdown file beside each, and llms.txt, which is made of them.
+import { readFileSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join, posix, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
   type Application,
-  Comment,
-  CommentTag,
   Converter,
-  type DeclarationReflection,
-  DefaultTheme,
   type DocumentReflection,
-  IndexEvent,
   KindRouter,
-  type ProjectReflection,
   type Reflection,
-  ReflectionKind,
+  type RendererEvent,
 } from 'typedoc'
 import { guides, listOfGuides, root, titleOf } from './guides.ts'
-import { linkNames } from './link-names.ts'
-import { writeMarkdown } from './markdown.ts'
-import { describeMethods, operationIdOf } from './methods.ts'
 
-/** The groups of the main entry point, by the file or folder of their source. */
-const groups: Readonly<Record<string, string>> = {
-  client: 'The client',
-  resources: 'Resources',
-  call: 'Calls and lists',
-  pagination: 'Calls and lists',
-  'list-options': 'Calls and lists',
-  time: 'Calls and lists',
-  'text-to-html': 'Calls and lists',
-  core: 'Options and events',
-  'web-types': 'Options and events',
-  actor: 'Actors and scopes',
-  scopes: 'Actors and scopes',
-  operation: 'Your own operations',
-  models: 'Models',
-  'lazy-schemas': 'Models',
-  schemas: 'Models',
-  errors: 'Errors',
-}
+const read = (path: string) => readFileSync(new URL(path, root), 'utf8')
+const { name, description } = JSON.parse(read('package.json'))
 
 /** The paths of the guides from the root of the project. */
 const paths = new Map<Reflection, string>()
@@ -49,66 +25,59 @@ export function load({ converter, renderer }: Application): void {
     paths.set(document, path)
     document.name = titleOf(path).replaceAll('`', '')
     document.frontmatter.group = guides.find((guide) => guide.path === path)?.group ?? 'Guides'
-    document.relevanceBoost = 200
   })
   converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
-    sortGuides(project)
-    groupMainEntry(project)
-    describeMethods(project)
+    const place = (reflection: Reflection) => guides.findIndex(({ path }) => path === paths.get(reflection))
+    project.documents?.sort((a, b) => place(a) - place(b))
+    project.childrenIncludingDocuments?.sort((a, b) => place(a) - place(b))
   })
-  converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => {
-    linkNames(project, paths)
-    for (const member of project.getReflectionsByKind(ReflectionKind.ClassMember) as DeclarationReflection[]) {
-      member.relevanceBoost = 0.2
-    }
-  })
-  renderer.on(IndexEvent.PREPARE_INDEX, (event: IndexEvent) => {
-    Object.assign(event.searchFieldWeights, { operation: 100_000, guide: 10_000 })
-    event.searchResults.forEach((reflection, index) => {
-      const operation = operationIdOf(reflection)
-      if (operation !== undefined) event.searchFields[index] = { operation }
-      const guide = guides.find(({ path }) => path === paths.get(reflection))
-      if (guide !== undefined) event.searchFields[index] = { guide: `${guide.title} ${guide.about}` }
-    })
-  })
-  renderer.postRenderAsyncJobs.push(async (event) => writeMarkdown(event, paths))
   renderer.defineRouter('guides', GuidesRouter)
-  renderer.defineTheme('guides', GuidesTheme)
+  renderer.postRenderAsyncJobs.push(writeMarkdown)
 }
 
-function sortGuides(project: ProjectReflection): void {
-  const place = (reflection: Reflection) => guides.findIndex(({ path }) => path === paths.get(reflection))
-  project.documents?.sort((a, b) => place(a) - place(b))
-  project.childrenIncludingDocuments?.sort((a, b) => place(a) - place(b))
-}
-
-function groupMainEntry(project: ProjectReflection): void {
-  const main = project.children?.find(({ name }) => name === 'support-workspace-sdk')
-  for (const reflection of main?.children ?? []) {
-    const file = project.getSymbolIdFromReflection(reflection)?.fileName ?? ''
-    const source = relative(fileURLToPath(root), file).replace('.ts', '').split('/').reverse()
-    const group = source.map((part) => groups[part]).find((each) => each !== undefined) ?? groups.operation
-    if (group === undefined) throw new Error(`${reflection.name} has no group.`)
-    reflection.comment ??= new Comment()
-    reflection.comment.blockTags.push(new CommentTag('@group', [{ kind: 'text', text: group }]))
-  }
+/** Returns where the site has a page of the project, without its extension. */
+function placeOf(path: string): string {
+  if (path === 'README.md') return 'index'
+  return path === listOfGuides ? 'guides/index' : path.replace(/^docs\//, 'guides/').replace(/\.md$/, '')
 }
 
 class GuidesRouter extends KindRouter {
   protected override getIdealBaseName(reflection: Reflection): string {
     const path = paths.get(reflection)
-    if (path === undefined) return super.getIdealBaseName(reflection)
-    if (path === listOfGuides) return 'guides/index'
-    return path.replace(/^docs\//, 'guides/').replace(/\.md$/, '')
+    return path === undefined ? super.getIdealBaseName(reflection) : placeOf(path)
   }
 }
 
-class GuidesTheme extends DefaultTheme {
-  /** Lists the guides below headings instead of in groups, which would be closed at first. */
-  override buildNavigation(project: ProjectReflection) {
-    return super
-      .buildNavigation(project)
-      .filter(({ text }) => text !== 'Guides')
-      .flatMap(({ text, children = [] }) => [{ text: text === 'Modules' ? 'API reference' : text }, ...children])
+async function writeMarkdown({ outputDirectory }: RendererEvent): Promise<void> {
+  const pages = ['README.md', listOfGuides, ...guides.map(({ path }) => path)]
+  const files = new Map(pages.map((path) => [`${placeOf(path)}.md`, readPage(path, dirname(placeOf(path)))]))
+  files.set('llms.txt', index())
+  const full = ['README.md', ...guides.filter(({ group }) => group !== 'Project').map(({ path }) => path)]
+  files.set('llms-full.txt', full.map((path) => readPage(path, '.')).join('\n\n'))
+  for (const [path, text] of files) {
+    await mkdir(dirname(join(outputDirectory, path)), { recursive: true })
+    await writeFile(join(outputDirectory, path), text)
   }
+}
+
+/** Returns a page whose links lead from a folder of the site to its Markdown files. */
+function readPage(source: string, folder: string): string {
+  return read(source).replaceAll(/(?<=\]\()(?!https?:|#)([^)#\s]+)/g, (link) => {
+    const path = posix.join(posix.dirname(source), link)
+    const isPage = path === 'README.md' || path === listOfGuides || guides.some((guide) => guide.path === path)
+    return posix.relative(folder, isPage ? `${placeOf(path)}.md` : `media/${posix.basename(path)}`)
+  })
+}
+
+function index(): string {
+  const lists = [...Map.groupBy(guides, ({ group }) => group)].map(([group, pages]) => {
+    const items = pages.map(({ title, path, about }) => `- [${title}](${placeOf(path)}.md)${about && `: ${about}`}`)
+    return `\n## ${group === 'Project' ? 'Optional' : group}\n\n${items.join('\n')}`
+  })
+  return [
+    `# ${name}\n\n> ${description}\n`,
+    '[README](index.md) shows each topic in a few lines. [llms-full.txt](llms-full.txt) has the README and all guides in one file.',
+    ...lists,
+    '',
+  ].join('\n')
 }
