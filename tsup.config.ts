@@ -12,7 +12,7 @@ type Plugin = NonNullable<Options['plugins']>[number]
 const carried = {
   esm: ['zod', 'htmlparser2', 'entities'],
   cjs: ['zod', 'ky', 'oauth4webapi', 'jose', 'htmlparser2', 'entities'],
-  sandbox: ['hono', '@hono/node-server', 'idiomorph', 'zod'],
+  sandbox: ['hono', '@hono/node-server', 'zod'],
   command: [
     ...[
       'commander',
@@ -94,12 +94,6 @@ const library: Options = {
 /** CommonJS has no `import.meta`. */
 const withoutImportMeta = { 'import.meta.filename': '__filename' }
 
-/** What the sandbox sends to browsers as text: it must not depend on files beside the build. */
-const scripts = {
-  CLIENT_SCRIPT: 'src/sandbox/console/client.js',
-  IDIOMORPH: 'node_modules/idiomorph/dist/idiomorph.min.js',
-}
-
 const sandbox: Options = {
   ...shared,
   platform: 'node',
@@ -108,9 +102,6 @@ const sandbox: Options = {
   sourcemap: false,
   treeshake: false,
   noExternal: carried.sandbox,
-  define: Object.fromEntries(
-    Object.entries(scripts).map(([name, path]) => [name, JSON.stringify(readFileSync(path, 'utf8'))]),
-  ),
 }
 
 /** The command uses the package by its entry points, and carries the libraries that nothing else needs. */
@@ -156,6 +147,6 @@ export default defineConfig([
     ...sandbox,
     entry: { sandbox: 'src/sandbox/index.ts' },
     format: 'cjs',
-    define: { ...sandbox.define, ...withoutImportMeta },
+    define: withoutImportMeta,
   },
 ])

@@ -89,7 +89,7 @@ async function serve(): Promise<void> {
   console.log(`
 Open the console: ${baseUrl}/
 
-It has credentials and tokens to copy, the requests of the tour, and a login to try. Press Ctrl+C to stop.`)
+It has credentials and tokens to copy, the requests of the tour, and its data. Press Ctrl+C to stop.`)
   await new Promise<void>((resolve) => {
     process.once('SIGINT', resolve)
     process.once('SIGTERM', resolve)

@@ -58,15 +58,12 @@ ul { list-style: none; }
 a { color: var(--accent); text-underline-offset: 2px; }
 code, pre { font: 12.5px/1.55 ui-monospace, "Cascadia Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
 .soft { color: var(--soft); font-weight: 400; }
-.error { color: var(--bad); }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-[hidden] { display: none !important; }
 .card { min-width: 0; background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
 .tag {
   display: inline-block; padding: 0 7px; border-radius: 5px; background: var(--tint); color: var(--accent);
   font-size: 12px; font-weight: 600; line-height: 20px; white-space: nowrap;
 }
-.fault { white-space: normal; }
 .good { background: var(--good-tint); color: var(--good); }
 .warn { background: var(--warn-tint); color: var(--warn); }
 .bad { background: var(--bad-tint); color: var(--bad); }
@@ -83,8 +80,6 @@ input, select {
   border: 1px solid var(--line); border-radius: 7px;
 }
 input::placeholder { color: var(--soft); opacity: 0.8; }
-input[type="radio"], input[type="checkbox"] { flex: none; width: 16px; min-height: 16px; margin: 0; accent-color: var(--accent); }
-[aria-invalid="true"] { border-color: var(--bad); }
 summary { cursor: pointer; border-radius: 4px; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 footer { padding: 16px; color: var(--soft); font-size: 12px; text-align: center; }
@@ -97,70 +92,27 @@ footer { padding: 16px; color: var(--soft); font-size: 12px; text-align: center;
 .top img { display: block; }
 .top nav { display: flex; gap: 14px; margin-left: auto; }
 .top nav a { color: var(--soft); text-decoration: none; }
-.top nav a:hover { color: var(--text); }
 .columns { display: grid; gap: 14px; max-width: 1480px; margin: 0 auto; padding: 14px 20px; }
 .column { display: grid; gap: 14px; align-content: start; min-width: 0; }
-.narrow { max-width: 820px; }
 .console .card { padding: 12px 16px; }
-.console .card > p { padding: 2px 0 4px; }
+.console h3 { margin-top: 10px; }
+.console summary { padding: 4px 0; overflow-wrap: anywhere; }
+.console details { border-top: 1px solid var(--line); }
 .bar { display: flex; flex-wrap: wrap; gap: 6px 10px; align-items: center; }
-.bar > .end { margin-left: auto; }
+.end { margin-left: auto; }
+.grow { flex: 1 1 200px; }
 .facts > div, .rows > li { padding: 5px 0; border-top: 1px solid var(--line); }
 .facts > div:first-child, .rows > li:first-child { border-top: 0; }
-.facts > div { display: grid; grid-template-columns: 96px minmax(0, 1fr); gap: 2px 10px; align-items: baseline; }
+.facts > div { display: grid; grid-template-columns: 110px minmax(0, 1fr); gap: 2px 10px; align-items: baseline; }
 .facts dt { color: var(--soft); }
-.copied { display: flex; gap: 8px; align-items: baseline; justify-content: space-between; }
-.value { min-width: 0; user-select: all; }
-.revoked .value { color: var(--soft); text-decoration: line-through; }
-.tabs { display: flex; flex-wrap: wrap; gap: 4px; padding: 4px 0; max-height: 112px; overflow: auto; }
+.value { user-select: all; }
+.tabs { display: flex; flex-wrap: wrap; gap: 4px; padding: 4px 0; }
 .tabs a { padding: 2px 9px; border-radius: 7px; color: var(--soft); text-decoration: none; }
-.tabs a:hover { background: var(--page); }
 .tabs [aria-current] { background: var(--tint); color: var(--accent); font-weight: 600; }
-.fields { display: grid; grid-template-columns: 1fr 1fr; gap: 8px 10px; padding: 6px 0; }
-.fields label { display: grid; gap: 2px; align-content: start; color: var(--soft); font-size: 13px; }
-.fields :is(input, select) { color: var(--text); font-size: 14px; }
-.wide { grid-column: 1 / -1; }
-.checks { display: grid; grid-template-columns: repeat(auto-fill, minmax(160px, 1fr)); gap: 2px 8px; padding: 4px 0; }
-.checks.one { grid-template-columns: 1fr; }
-.checks label { display: flex; gap: 8px; align-items: center; min-height: 24px; cursor: pointer; }
-.console form .primary { margin: 6px 0; }
-.console h3 { margin-top: 8px; }
-.fault-form:not(:has([value="status"]:checked)) .for-status, .fault-form:not(:has([value="drop"]:checked)) .for-drop,
-.fault-form:not(:has([value="drip"]:checked)) .for-drip { display: none; }
-.bar:has(> .filter) { padding-bottom: 6px; }
-.filter label { display: flex; gap: 6px; align-items: center; color: var(--soft); font-size: 13px; }
-.filter input:not([type]) { width: 130px; min-height: 26px; padding: 1px 7px; color: var(--text); }
-.grow { flex: 1; }
-table { width: 100%; border-collapse: collapse; font-size: 13px; }
-th { padding: 4px 12px 4px 0; color: var(--soft); font-weight: 400; text-align: left; white-space: nowrap; }
-td { padding: 5px 12px 5px 0; border-top: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere; }
-:is(td, th):last-child { padding-right: 0; }
-/* One long word takes no room from the other columns. */
-.data { table-layout: fixed; }
-.data th:is([data-column="Status"], [data-column="Source"]) { width: 90px; }
-.data :is(th, td):first-child { width: 150px; }
 .line { display: block; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; }
-td .soft { display: block; }
-#requests td .soft { display: inline; }
-.detail .facts > div { grid-template-columns: 110px minmax(0, 1fr); }
-tbody th { font-weight: 600; }
-tbody + tbody th { padding-top: 14px; }
-#requests td:nth-child(4) { overflow-wrap: break-word; }
-.number { text-align: right; }
-.time, .number { white-space: nowrap; font-variant-numeric: tabular-nums; color: var(--soft); }
-.open { color: inherit; text-decoration: none; }
-.open::before { content: "▸" / ""; display: inline-block; width: 14px; color: var(--soft); }
-.open[aria-expanded="true"]::before { content: "▾" / ""; }
-.open:hover { text-decoration: underline; }
-.detail td { padding: 4px 0 12px 14px; border-top: 0; }
 pre { max-height: 320px; padding: 8px 10px; overflow: auto; background: var(--page); border-radius: 7px; white-space: pre-wrap; }
-.message { margin-top: 6px; padding: 6px 10px; border-left: 3px solid var(--line); }
+.message { margin: 6px 0; padding: 6px 10px; border-left: 3px solid var(--line); }
 .message.note { border-color: var(--warn); background: var(--warn-tint); }
-#notice {
-  position: fixed; left: 50%; bottom: 20px; z-index: 3; max-width: calc(100vw - 32px); padding: 8px 16px; border-radius: 8px;
-  background: var(--text); color: var(--page); font-weight: 600; transform: translateX(-50%);
-}
-#notice:empty { display: none; }
 /* The pages of a login. */
 body:has(> .dialog) { display: grid; align-content: center; justify-items: center; min-height: 100vh; padding: 16px; }
 .dialog { width: 100%; max-width: 600px; padding: 22px 26px; border-radius: 14px; box-shadow: 0 8px 32px rgb(10 16 40 / 8%); }
@@ -189,29 +141,13 @@ body:has(> .dialog) { display: grid; align-content: center; justify-items: cente
 }
 .decision > div { display: flex; gap: 10px; margin-bottom: 8px; }
 .decision button { flex: 1; padding: 11px; }
-@media (min-width: 1000px) { .columns:not(.narrow) { grid-template-columns: minmax(0, 1fr) 380px; } }
-@media (scripting: none) { [data-copy] { display: none; } }
-/* On a phone each row of a table is a block, so that nothing scrolls sideways. */
+@media (min-width: 1000px) { .columns { grid-template-columns: minmax(0, 1fr) 380px; } }
 @media (max-width: 640px) {
   .top { padding: 8px 12px; }
-  .top nav { width: 100%; margin: 0; overflow-x: auto; }
+  .top nav { width: 100%; margin: 0; }
   .columns { padding: 10px; gap: 10px; }
   .console .card { padding: 10px 12px; }
-  .facts > div, .detail .facts > div { grid-template-columns: 1fr; }
-  thead { display: none; }
-  table, tbody, tr, td { display: block; }
-  tr { display: flex; flex-wrap: wrap; gap: 2px 10px; align-items: baseline; padding: 7px 0; border-top: 1px solid var(--line); }
-  td { padding: 0; border: 0; }
-  td:empty { display: none; }
-  td.main { flex: 1 0 100%; order: -1; }
-  td.status { order: -3; }
-  td.status ~ td.main { flex: 1 0 calc(100% - 110px); order: -2; }
-  td.number { order: -1; margin-left: auto; }
-  .detail { padding-top: 0; border: 0; }
-  .detail td { flex: 1 1 100%; min-width: 0; padding: 0 0 8px; }
-  td .soft { display: inline; }
-  .line { max-width: calc(100vw - 44px); }
-  .data :is(th, td):first-child { width: auto; }
+  .facts > div { grid-template-columns: 1fr; }
   body:has(> .dialog) { align-content: start; padding: 10px; }
   .dialog { padding: 16px; }
   .dialog h1 { font-size: 17px; }

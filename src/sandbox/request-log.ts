@@ -43,63 +43,56 @@ export interface LogEntry {
   /** Number of the request, counted from 1. */
   readonly id: number
   readonly request: OpenRecord
-  /** Estimated bytes that the entry occupies in memory. */
-  bytes: number
+  /** Number of bytes of the bodies that are kept. */
+  bodyBytes: number
   /** Time from the arrival to the response in milliseconds; `undefined` while in flight. */
   duration?: number
-  /** The headers of the response. Only captured for a console. */
-  responseHeaders?: Record<string, string>
-  /** The valid token of the request, shortened. */
-  token?: string
-  /** The id of the token's organization. */
-  organization?: string
-  /**
-   * Up to 16,384 characters of the request body, with tokens and codes shortened. Only captured for a console.
-   * `undefined` for an empty body.
-   */
+  /** Up to 16,384 characters of the request body. Only captured for a console. `undefined` for an empty body. */
   requestBody?: string | undefined
   /** The response body, captured like `requestBody`. */
   responseBody?: string | undefined
 }
 
-/** The most recent requests, up to a number and a size in memory. Calls listeners after each request was handled. */
+/** The most recent requests, up to a number of them and of bytes in their bodies. */
 export class RequestLog {
   /** The entries, oldest first. */
   readonly entries: LogEntry[] = []
   /** The requests of the entries, in the same order. */
   readonly requests: RecordedRequest[] = []
-  readonly #limits: { readonly requests: number; readonly bytes: number }
+  readonly #limits: { readonly requests: number; readonly bodyBytes: number }
   readonly #listeners: ((request: RecordedRequest) => void)[] = []
-  #bytes = 0
+  #bodyBytes = 0
   #lastId = 0
 
   /** Keeps requests up to these limits, so that a sandbox that runs for days does not fill the memory. */
-  constructor(limits: { requests: number; bytes: number }) {
+  constructor(limits: { requests: number; bodyBytes: number }) {
     this.#limits = limits
   }
 
   /** Adds a request that is not handled yet. */
   add(request: OpenRecord): LogEntry {
     this.#lastId += 1
-    const entry: LogEntry = { id: this.#lastId, request, bytes: 0 }
+    const entry: LogEntry = { id: this.#lastId, request, bodyBytes: 0 }
     this.entries.push(entry)
     this.requests.push(request)
-    this.grow(entry, request)
+    this.#removeOldest()
     return entry
   }
 
-  /** Counts what an entry holds. Removes the oldest entries that exceed the limits, and always keeps the newest one. */
-  grow(entry: LogEntry, held: unknown): void {
-    const bytes = sizeOf(held)
-    entry.bytes += bytes
-    // An entry that was removed while its request was handled no longer counts.
-    if (entry.id < (this.entries[0]?.id ?? Number.POSITIVE_INFINITY)) return
-    this.#bytes += bytes
-    while (
-      this.entries.length > this.#limits.requests ||
-      (this.#bytes > this.#limits.bytes && this.entries.length > 1)
-    ) {
-      this.#bytes -= this.entries.shift()?.bytes ?? 0
+  /** Counts a body of an entry, unless the entry was removed while its request was handled. */
+  count(entry: LogEntry, body: string | undefined): void {
+    if (body === undefined || entry.id < (this.entries[0]?.id ?? Number.POSITIVE_INFINITY)) return
+    const bytes = Buffer.byteLength(body)
+    entry.bodyBytes += bytes
+    this.#bodyBytes += bytes
+    this.#removeOldest()
+  }
+
+  /** Removes the oldest entries that exceed the limits, and always keeps the newest one. */
+  #removeOldest(): void {
+    const { requests, bodyBytes } = this.#limits
+    while (this.entries.length > requests || (this.#bodyBytes > bodyBytes && this.entries.length > 1)) {
+      this.#bodyBytes -= this.entries.shift()?.bodyBytes ?? 0
       this.requests.shift()
     }
   }
@@ -107,7 +100,7 @@ export class RequestLog {
   clear(): void {
     this.entries.splice(0)
     this.requests.splice(0)
-    this.#bytes = 0
+    this.#bodyBytes = 0
   }
 
   /** Tells the listeners that a request was handled. */
@@ -118,19 +111,4 @@ export class RequestLog {
   onFinish(listener: (request: RecordedRequest) => void): void {
     this.#listeners.push(listener)
   }
-}
-
-/** Estimates the bytes that a value occupies in memory. */
-function sizeOf(value: unknown): number {
-  // Text with characters beyond Latin-1 takes two bytes for each.
-  if (typeof value === 'string') return 24 + value.length * (/[^\0-\xff]/.test(value) ? 2 : 1)
-  if (typeof value !== 'object' || value === null) return 8
-  let bytes = 100
-  for (const [name, inner] of Object.entries(value)) bytes += 50 + name.length + sizeOf(inner)
-  return bytes
-}
-
-/** Shortens access tokens and authorization codes in a text, because the console must not show them. */
-export function shortenTokens(text: string): string {
-  return text.replace(/\b(swot|code)_([\w-]{4})[\w.-]+/g, '$1_$2…')
 }

@@ -88,11 +88,6 @@ export interface SandboxOptions {
   /** The registered OAuth app. Fields that are left out keep their defaults. */
   app?: Partial<SandboxApp>
   /**
-   * Lifetime of an authorization code, in milliseconds. The service's documents do not specify it.
-   * @default 60_000
-   */
-  codeLifetime?: number
-  /**
    * The sandbox's clock. Returns the time in milliseconds since the epoch.
    * @default Date.now
    */
@@ -114,19 +109,8 @@ export interface SandboxOptions {
    */
   cors?: boolean | readonly string[]
   /**
-   * Which lists are paginated. With `'all'` every list is, as the [specification](docs/service.md#conventions) says.
-   * With `'conversations-only'` the other lists return all items without `page_metadata`, as in the reference's
-   * samples.
-   * @default 'all'
-   */
-  pagination?: 'all' | 'conversations-only'
-  /**
-   * Page size of a request without `limit`. The service's documents do not specify it.
-   * @default 20
-   */
-  defaultLimit?: number
-  /**
-   * Maximum page size; a larger `limit` is reduced to it. The service's documents do not specify it.
+   * Maximum page size; a larger `limit` is reduced to it. Without `limit`, a page has up to 20 items. The service's
+   * documents specify neither.
    * @default 100
    */
   maxLimit?: number
@@ -239,7 +223,6 @@ export const optionShape = {
   seed: z._default(integer(0, 0xffff_ffff), 0x5eed),
   tokens: z.optional(secretFields),
   app: z.optional(secretFields),
-  codeLifetime: z._default(integer(1), 60_000),
   now: z._default(
     callback<() => number>('a function that returns milliseconds'),
     // Reads `Date.now` at each call, so that a test can fake the clock after the sandbox was started.
@@ -252,8 +235,6 @@ export const optionShape = {
       z.union([z.boolean(), z.array(originSchema)]),
     ),
   ),
-  pagination: z._default(oneOf('all', 'conversations-only'), 'all'),
-  defaultLimit: z._default(integer(1), 20),
   maxLimit: z._default(integer(1), 100),
   rateLimit: z.optional(
     mustBe(rateText, z.union([rateSchema, callback<(organizationId: string) => RequestRate | undefined>()])),

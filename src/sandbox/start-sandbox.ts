@@ -158,13 +158,9 @@ export interface Sandbox extends AsyncDisposal {
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const parts = createParts(options, true)
-  const { sandbox, faults, log } = parts
+  const { sandbox, log } = parts
   const app = createApp(parts)
-  const server = await listen(
-    app,
-    (addresses) => createConsole({ sandbox, faults, log, addresses, fetch: createSandboxFetch(app, addresses.url) }),
-    sandbox.settings,
-  )
+  const server = await listen(app, (addresses) => createConsole({ sandbox, log, addresses }), sandbox.settings)
   return sandboxOf(app, parts, server)
 }
 
@@ -185,7 +181,7 @@ function createParts(options: SandboxOptions, captureBodies: boolean): AppParts 
     throw new Error('This runtime is too old for the sandbox. Use Node 22 or later.')
   }
   const settings = readSandboxOptions(options)
-  const log = new RequestLog({ requests: 10_000, bytes: 32 * 1024 * 1024 })
+  const log = new RequestLog({ requests: 10_000, bodyBytes: 16 * 1024 * 1024 })
   const { onRequest } = settings
   // In a microtask, an error that the function throws cannot break the response.
   if (onRequest !== undefined) log.onFinish((request) => queueMicrotask(() => onRequest(request)))

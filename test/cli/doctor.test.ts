@@ -84,10 +84,10 @@ test('shows scopes of the service on one line', async () => {
   const scopes = ['contacts:read', 'x\npass         token    all is well']
   const me = { actor: 'app', organization: { id: 'org' }, scopes }
   sandbox.faults.add({ path: '/api/oauth/v1/me', status: 200, body: me, times: Infinity })
-  const { stdout } = await run(['doctor', '--for', 'contacts.update'], { env })
-  expect(stdout.match(/^pass +token/gm)).toHaveLength(1)
-  const { stderr } = await run(['doctor', '--for', 'contacts.update'], { env })
-  expect(stderr).not.toMatch(/^pass/m)
+  for (const args of [['doctor'], ['doctor', '--for', 'contacts.update']]) {
+    const { stdout, stderr } = await run(args, { env })
+    expect(`${stdout}${stderr}`.match(/^pass +token/gm)).toHaveLength(1)
+  }
 })
 
 test('fails without a token, and says how to get one', async () => {

@@ -128,9 +128,11 @@ const usual: Readonly<Record<string, string | null>> = {
   'headers.cors': 'none',
 }
 
+const isOtherList = /\/(contacts|messages)$/
+
 /** What a service does differently, and what the probe must say of it. Null is not known. */
 const services: [title: string, difference: Difference, expected: Readonly<Record<string, unknown>>][] = [
-  ['has pages of 50', { options: { defaultLimit: 50 } }, { 'limit.default': '50' }],
+  ['has pages of 10', { options: { maxLimit: 10 } }, { 'limit.default': '10', 'limit.largest': '10' }],
   ['has at most 50 in a page', { options: { maxLimit: 50 } }, { 'limit.largest': '50' }],
   [
     'has at most 500 in a page',
@@ -160,7 +162,10 @@ const services: [title: string, difference: Difference, expected: Readonly<Recor
   ],
   [
     'paginates conversations only',
-    { options: { pagination: 'conversations-only' } },
+    {
+      request: ({ url }) => void (isOtherList.test(url.pathname) && url.searchParams.delete('limit')),
+      response: body(isOtherList, ({ data }) => ({ data })),
+    },
     { 'pages.contacts': 'complete', 'pages.messages': 'complete' },
   ],
   [

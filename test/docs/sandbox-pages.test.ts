@@ -26,7 +26,7 @@ test('sandbox.md lists every option of the command line', async () => {
 
 test('sandbox.md lists every option in code, with the defaults of those that are only in code', () => {
   const names = [...Object.keys(optionShape), ...Object.keys(readSandboxOptions({}).app)]
-  expect(names.length).toBeGreaterThan(25)
+  expect(names.length).toBeGreaterThan(20)
   expect(names.filter((name) => !new RegExp(`^\\|.*[\`. ]${name}\\b.*\\|$`, 'm').test(page))).toEqual([])
   const defaults = new Map<string, unknown>(Object.entries(readSandboxOptions({})))
   const rows = [...page.matchAll(/^\| (`.+`) \| .+ \| ([\d, ]+) \|$/gm)]
@@ -34,7 +34,7 @@ test('sandbox.md lists every option in code, with the defaults of those that are
     const numbers = values.split(', ')
     return names.split(', ').map((name, index) => [name.replaceAll('`', ''), numbers[index]] as const)
   })
-  expect(written).toHaveLength(7)
+  expect(written).toHaveLength(5)
   for (const [name, value] of written) expect(value, name).toBe(Number(defaults.get(name)).toLocaleString('en'))
 })
 

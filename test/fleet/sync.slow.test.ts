@@ -131,10 +131,12 @@ describeOnDatabases((createDatabase) => {
   })
   test('stores a long list that the service returns without pages, and deletes it', async (context) => {
     const size = { conversations: 1, messagesPerConversation: 1_500 }
-    const options = { ...size, pagination: 'conversations-only' }
-    const { sandbox, database, pass, expectCopy } = await create(context, options)
+    const { sandbox, database, pass, expectCopy } = await create(context, size)
+    const messages = sandbox.state.messages(sandbox.state.conversations[0]?.id ?? '')
+    sandbox.faults.add({ path: /\/messages$/, status: 200, body: { data: messages }, times: Infinity })
     await pass()
     await expectCopy()
+    sandbox.faults.clear()
     sandbox.faults.add({ path: /\/messages$/, status: 404, times: 2 })
     await pass()
     const changes = (await changesOf(database)).map(({ kind, change }) => `${change} ${kind}`)

@@ -5,6 +5,7 @@ import { call, exchange, freshCode, openPage, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
 const me = '/api/oauth/v1/me'
+const contacts = '/api/oauth/v1/contacts'
 
 let sandbox: Sandbox
 
@@ -21,19 +22,18 @@ function submit(sandbox: Sandbox, path: string, fields: Record<string, string>, 
 }
 
 const matches = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, part = '']) => part)
-const connections = (html: string): string[] => matches(html, /<tr id="(token_\w+)"/g)
-const requests = (html: string): string[] => matches(html.replaceAll('<wbr>', ''), /<code>([A-Z]+ [^<]+)<\/code><\/a>/g)
+const requests = (html: string) => matches(html.replaceAll('<wbr>', ''), /<summary>[^\n]*\n<code>([^<]+)<\/code>/g)
 
 test('no template interpolates an attribute without quotes, which would be an injection', () => {
   const files = readdirSync('src/sandbox', { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'))
   const texts = files.map((path) => readFileSync(`src/sandbox/${path}`, 'utf8'))
   const templates = texts.filter((text) => text.includes("from 'hono/html'"))
-  expect(templates.length).toBeGreaterThan(5)
+  expect(templates.length).toBeGreaterThan(3)
   expect(templates.flatMap((text) => text.match(/(<\w[^<>]*\s|html` )[\w-]+=\$\{.*/g) ?? [])).toEqual([])
 })
 
 describe('the console', () => {
-  test('is a page that runs only its own scripts and style', async () => {
+  test('is a page that runs only its own script and style', async () => {
     const response = await fetch(sandbox.url)
     expect(Object.fromEntries(response.headers)).toMatchObject({
       'content-type': 'text/html; charset=UTF-8',
@@ -48,11 +48,9 @@ describe('the console', () => {
     })
     expect(response.headers.has('strict-transport-security')).toBe(false)
     const html = await response.text()
-    expect(html).not.toMatch(
-      /<style|\sstyle=|\son\w+=|<script(?! (type="module" src="\/_sandbox\/console\.js"|src="\/_sandbox\/idiomorph\.js" defer)><)/,
-    )
+    expect(html).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?! type="module" src="\/_sandbox\/reload\.js"><)/)
     const files = new Set(matches(html, /(?:src|href)="(\/_sandbox\/[^"]+)"/g))
-    expect(files.size).toBe(4)
+    expect(files.size).toBe(3)
     for (const path of files) expect((await fetch(sandbox.url + path)).status, path).toBe(200)
     expect((await fetch(sandbox.url, { method: 'HEAD' })).status).toBe(200)
   })
@@ -65,17 +63,15 @@ describe('the console', () => {
     await call(sandbox, token, 'POST', `/api/oauth/v1/conversations/${id}/messages`, { body_html: hostile })
     await call(sandbox, token, 'POST', '/api/oauth/v1/tasks', { title: hostile })
     await call(sandbox, token, 'GET', `${me}?${hostile}=${hostile}`)
-    const query = new URLSearchParams({ fault: `status=${hostile}`, row: `${id}`, request: 'request-3' })
-    for (const path of [`/?${query}`, '/?list=Tasks', `/?list=${hostile}&page=${hostile}&before=${hostile}`]) {
-      expect((await open(sandbox, path)).html).not.toContain('<img src=x')
-    }
-    expect((await open(sandbox, `/?${query}`)).text.split(hostile).length).toBeGreaterThan(5)
+    const { html, text } = await open(sandbox, `/?organization=${hostile}`)
+    expect(html).not.toContain('<img src=x')
+    expect(text.split(hostile).length).toBeGreaterThan(5)
   })
 
   test('is not part of the service: no records, faults, rate limit and CORS headers', async () => {
     const sandbox = await start({ rateLimit: '1/h' })
     sandbox.faults.add({ status: 503 })
-    for (const path of ['/', '/_sandbox/console.js', '/_sandbox/nowhere', '/_sandbox/icon.svg']) {
+    for (const path of ['/', '/_sandbox/reload.js', '/_sandbox/nowhere', '/_sandbox/icon.svg']) {
       const response = await fetch(sandbox.url + path)
       expect(response.status, path).toBe(path.endsWith('nowhere') ? 404 : 200)
       expect(response.headers.has('access-control-allow-origin')).toBe(false)
@@ -102,226 +98,153 @@ describe('the console', () => {
     const { body } = await exchange(sandbox, { code })
     const issued = sandbox.issueToken()
     const secrets = [code, body.access_token, issued, 'swot_never_issued']
-    for (const token of [body.access_token, issued, 'swot_never_issued']) {
-      await call(sandbox, token, 'GET', `${me}?access_token=${token}`)
-    }
-    for (let id = 1; id <= 5; id += 1) {
-      const { text } = await open(sandbox, `/?request=request-${id}`)
-      expect(text).toContain('Operation')
-      for (const secret of secrets) expect(text).not.toContain(secret)
-    }
+    for (const token of secrets.slice(1)) await call(sandbox, token, 'GET', `${me}?access_token=${token}`)
+    const { text } = await open(sandbox)
+    expect(text).toContain('Operation token')
+    for (const secret of secrets) expect(text).not.toContain(secret)
+  })
+
+  test('has another version after each request and form, and after a restart', async () => {
+    const version = async () => (await fetch(`${sandbox.url}/_sandbox/version`)).text()
+    const first = await version()
+    expect(await version()).toBe(first)
+    expect((await open(sandbox)).html).toContain(`data-version="${first}"`)
+    await call(sandbox, undefined, 'GET', me)
+    const second = await version()
+    await submit(sandbox, 'tokens', { actor: 'app' })
+    const third = await version()
+    sandbox = await start()
+    expect(new Set([first, second, third, await version()]).size).toBe(4)
   })
 })
 
 describe('the requests', () => {
-  const path = '/api/oauth/v1/contacts'
-
-  test('are listed newest first, with status, error, fault, scope, actor and organization', async () => {
+  test('are listed newest first, with status, fault and ignored names', async () => {
     const self = sandbox.issueToken({ actor: 'self' })
-    const name = sandbox.state.organization.display_name
-    await call(sandbox, self, 'POST', path, {})
+    await call(sandbox, self, 'POST', contacts, { phone: 1 })
     sandbox.failNext({ status: 503, latency: 1 })
-    await call(sandbox, sandbox.issueToken(), 'GET', path)
+    await call(sandbox, sandbox.issueToken(), 'GET', contacts)
     sandbox.failNext({ drop: 'after-effect' })
-    await call(sandbox, self, 'GET', path).catch(() => {})
+    await call(sandbox, self, 'GET', contacts).catch(() => {})
     const { html, text } = await open(sandbox)
-    expect(requests(html)).toEqual(['GET /contacts', 'GET /contacts', 'POST /contacts'])
-    // The organization is named once.
-    expect(text).toMatch(new RegExp(`dropped GET /contacts drop=after-effect contacts:read ${name} as self`))
-    expect(text).toMatch(/503 GET \/contacts server_error status=503,latency=1 contacts:read as app/)
-    expect(text).toMatch(/422 POST \/contacts \w+ contacts:write as self/)
+    expect(requests(html)).toEqual([`GET ${contacts}`, `GET ${contacts}`, `POST ${contacts}`])
+    expect(text).toContain(`dropped GET ${contacts} drop=after-effect`)
+    expect(text).toContain(`503 GET ${contacts} status=503,latency=1`)
+    expect(text).toContain(`422 POST ${contacts} ignored: phone`)
   })
 
-  test('open with the query, the error, the bodies and the duration', async () => {
-    await call(sandbox, sandbox.issueToken({ actor: 'self' }), 'POST', `${path}?dry=1&dry=2`, { email: 7 })
-    const { text } = await open(sandbox, '/?request=request-1')
-    expect(text).toContain(`Operation createContact Path ${path} Query dry=1&dry=2 Error validation_failed `)
+  test('have their query, bodies and duration', async () => {
+    await call(sandbox, sandbox.issueToken({ actor: 'self' }), 'POST', `${contacts}?dry=1&dry=2`, { email: 7 })
+    const { text } = await open(sandbox)
     expect(text).toMatch(
-      /Duration \d+\.\d ms .* Request body \{ "email": 7 \} .* Response body \{ "error": "validation_/,
+      /Operation createContact Scope contacts:write Actor self Query dry=1&dry=2 Duration \d+\.\d ms/,
     )
+    expect(text).toMatch(/Request body \{ "email": 7 \} Response body \{ "error": "validation_/)
   })
 
-  test('open with the headers, shortened, and a command that sends them again', async () => {
-    const target = `${sandbox.url}${path}?email=it%27s`
-    const authorizations = [`Bearer ${sandbox.issueToken()}`, 'Bearer of_another_service', 'Basic b2Y6YW5vdGhlcg==']
-    sandbox.faults.add({ status: 429, retryAfter: 7, times: 3 })
-    for (const authorization of authorizations) {
-      const headers = { authorization, 'user-agent': 'mine/1.0', 'content-type': 'application/json' }
-      await fetch(target, { method: 'POST', headers, body: `{"name":"it's"}` })
-    }
-    for (const [index, shown] of ['Bearer swot_', 'Bearer …', 'Basic …'].entries()) {
-      const { html, text } = await open(sandbox, `/?request=request-${index + 1}`)
-      expect(text).toContain(`authorization: ${shown}`)
-      for (const header of ['user-agent: mine/1.0', 'retry-after: 7', 'x-request-id: ']) expect(text).toContain(header)
-      for (const authorization of authorizations) expect(text).not.toContain(authorization)
-      const [command = ''] = matches(html, /data-copy="(curl -X [^"]+)"/g)
-      const unescaped = command.replaceAll('&#39;', "'").replaceAll('&quot;', '"').replaceAll('&amp;', '&')
-      expect(unescaped).toBe(
-        `curl -X POST '${target}' -H "Authorization: Bearer $SUPPORT_WORKSPACE_TOKEN"` +
-          ` -H 'Content-Type: application/json' --data-raw '{"name":"it'\\''s"}'`,
-      )
-    }
+  test('show a response that the client never got, and the start of a long body', async () => {
+    sandbox.failNext({ drop: 'after-effect' })
+    await call(sandbox, sandbox.issueToken(), 'GET', me).catch(() => {})
+    await call(sandbox, undefined, 'POST', '/nothing', 'x'.repeat(100_000))
+    const { text } = await open(sandbox)
+    expect(text).toMatch(/Response body, never received \{ "application"/)
+    expect(matches(text, /("?x{9,})/g).map(({ length }) => length)).toEqual([16_384])
   })
 
-  test('say that a response was not received, or not as a whole', async () => {
-    for (const drop of ['after-effect', 'mid-headers', 'mid-body'] as const) {
-      sandbox.failNext({ drop })
-      await call(sandbox, sandbox.issueToken(), 'GET', path).catch(() => {})
-    }
-    for (const [id, label] of [
-      [1, 'Response body, never received {'],
-      [2, 'Response body, never received {'],
-      [3, 'Response body, not received as a whole {'],
-    ] as const) {
-      expect((await open(sandbox, `/?request=request-${id}`)).text).toContain(label)
-    }
-  })
-
-  test('stay open while newer ones arrive, until the log has them no longer', async () => {
-    await call(sandbox, sandbox.issueToken(), 'GET', path)
-    for (let count = 1; count <= 60; count += 1) await sandbox.fetch(`${sandbox.url}/${count}`)
-    const address = '/?request=request-1'
-    for (const query of ['', '&before=20', '&errors=1', '&path=/nowhere']) {
-      const { text, html } = await open(sandbox, address + query)
-      expect(text, query).toContain('Operation listContacts')
-      expect(html.match(/id="request-1"/g)).toHaveLength(1)
-    }
-    expect((await submit(sandbox, 'requests/clear', {})).status).toBe(303)
-    expect(sandbox.requests).toEqual([])
-    const { text } = await open(sandbox, address)
-    expect(text).toContain('request-1 is no longer in the log. No requests yet')
-  })
-
-  test('can be filtered by path, organization and error, in each of their pages', async () => {
-    const [first, second] = sandbox.state.organizations
-    const tokens = [first, second].map((each) => sandbox.issueToken({ organization: each?.id ?? '' }))
-    for (const token of tokens) for (const target of [me, path, '/nowhere']) await call(sandbox, token, 'GET', target)
-    const shown = async (query: string) => requests((await open(sandbox, `/?${query}`)).html)
-    expect(await shown('path=contacts')).toEqual(['GET /contacts', 'GET /contacts'])
-    expect(await shown('errors=1')).toEqual(['GET /nowhere', 'GET /nowhere'])
-    expect(await shown(`in=${second?.display_name.toUpperCase()}`)).toHaveLength(3)
-    expect(await shown(`in=${second?.id}&errors=1`)).toEqual(['GET /nowhere'])
-    expect((await open(sandbox, '/?path=other')).text).toContain('No requests with these filters.')
-    const { html } = await open(sandbox, '/?path=contacts&list=Tasks')
-    expect(matches(html, /<form action="\/#requests"[^>]*>(?:<input type="hidden" name="(\w+)")/g)).toEqual(['list'])
-    expect(html).toContain('<input name="path" value="contacts"')
-  })
-
-  test('have pages that stay while more requests arrive', async () => {
-    for (let count = 1; count <= 60; count += 1) await sandbox.fetch(`${sandbox.url}/${count}`)
-    const first = await open(sandbox)
-    await sandbox.fetch(`${sandbox.url}/61`)
-    await sandbox.fetch(`${sandbox.url}/favicon.ico`)
-    const [older = ''] = matches(first.html, /href="(\/\?before=[^"]+)">Older/g)
-    const second = await open(sandbox, older)
-    const [last = ''] = matches(second.html, /href="(\/\?before=[^"]+)">Older/g)
-    const third = await open(sandbox, last)
-    const shown = [first, second, third].flatMap(({ html }) => requests(html))
-    expect(shown).toEqual(Array.from({ length: 60 }, (_, index) => `GET /${60 - index}`))
-    expect([third.text.includes('Older'), third.text.includes('Newest')]).toEqual([false, true])
+  test('are shown up to 50', async () => {
+    for (let count = 0; count < 52; count += 1) await fetch(`${sandbox.url}/nothing/${count}`)
+    const { html, text } = await open(sandbox)
+    expect(requests(html)).toHaveLength(50)
+    expect(requests(html)[0]).toBe('GET /nothing/51')
+    expect(text).toContain('50 of 52 are shown.')
   })
 })
 
 describe('the data', () => {
-  test('has the lists of the selected organization, in pages', async () => {
-    const sandbox = await start({ conversations: 40 })
-    const other = sandbox.state.organizations[1]?.id ?? ''
-    const ids = (html: string) => matches(html, /<tr id="((?:cnv|con)_\w+)"/g)
-    const conversations = sandbox.state.conversations.map(({ id }) => id)
-    expect(ids((await open(sandbox)).html)).toEqual(conversations.slice(0, 15))
-    const last = await open(sandbox, '/?page=3')
-    expect(ids(last.html)).toEqual(conversations.slice(30))
-    expect(last.text).toContain('31 to 40 of 40 Previous ')
-    const contacts = sandbox.state.of(other).contacts.map(({ id }) => id)
-    // The newest first, unlike the service.
-    expect(ids((await open(sandbox, `/?organization=${other}&list=Contacts&page=99`)).html)).toEqual(
-      contacts.toReversed(),
-    )
+  test('is that of the first organization, or of the selected one', async () => {
+    const [first, second] = sandbox.state.organizations
+    for (const { id } of [first, second].filter((each) => each !== undefined)) {
+      const { html, text } = await open(sandbox, `/?organization=${id}`)
+      const { conversations, contacts, members, tasks, segments } = sandbox.state.of(id)
+      const shown = matches(html, /<details id="(cnv_\w+)"/g)
+      expect(shown).toEqual(conversations.map((each) => each.id))
+      for (const item of [...contacts, ...members, ...tasks, ...segments]) expect(text).toContain(item.id)
+      expect(html).toMatch(new RegExp(`organization=${id}#data" aria-current="true"`))
+    }
   })
 
   test('has the newest tasks first', async () => {
     for (const title of ['First', 'Second']) {
       await call(sandbox, sandbox.issueToken({ actor: 'self' }), 'POST', '/api/oauth/v1/tasks', { title })
     }
-    expect((await open(sandbox, '/?list=Tasks')).text).toMatch(/"title":"Second".*"title":"First"/)
+    expect((await open(sandbox)).text).toMatch(/"title":"Second".*"title":"First"/)
   })
 
-  test('isolates the direction of names, as the other sections do', async () => {
-    await call(sandbox, sandbox.issueToken({ actor: 'self' }), 'GET', me)
-    const { html } = await open(sandbox, `/?row=${sandbox.state.conversations[0]?.id}`)
-    const { organization, members, conversations } = sandbox.state
-    for (const name of [organization.display_name, members[0]?.user.name, conversations[0]?.user.name]) {
-      expect(html).toContain(`<bdi>${name}</bdi>`)
-      expect(html.replaceAll(`<bdi>${name}</bdi>`, '').replaceAll(/aria-label="[^"]*"/g, '')).not.toContain(name)
-    }
+  test('is shown up to 50 of each, and of the organizations', async () => {
+    const many = await start({ organizations: 60, conversations: 60, contacts: 60, members: 60, tasks: 60 })
+    expect((await open(many)).text.match(/50 of 60 are shown\./g)).toHaveLength(5)
   })
 
-  test('is searched for one of more than 50 organizations', async () => {
-    const sandbox = await start({ organizations: 60, conversations: 0 })
-    const names = (html: string) => matches(html, /organization=[^"]*#data"[^>]*><bdi>([^<]+)</g)
-    const all = await open(sandbox)
-    expect(names(all.html)).toHaveLength(50)
-    expect(all.text).toContain('10 more. Find them by name or id.')
-    const last = sandbox.state.organizations.at(-1)
-    const found = await open(sandbox, `/?find=${last?.display_name.toLowerCase()}`)
-    expect(names(found.html)).toEqual([sandbox.state.organization.display_name, last?.display_name])
-    expect((await open(await start({ organizations: 50, conversations: 0 }))).html).not.toContain('name="find"')
-  })
-
-  test('takes a message of the customer', async () => {
-    const { id, user } = sandbox.state.conversations[1]!
-    const before = sandbox.state.messages(id).length
-    const text = `It's <b>urgent</b>`
-    const response = await submit(sandbox, 'messages', { conversation: id, text })
-    expect(response.headers.get('location')).toBe(`/?row=${id}#${id}`)
-    const messages = sandbox.state.messages(id)
-    expect(messages).toHaveLength(before + 1)
-    expect(messages[0]).toMatchObject({ user, body_html: '<p>It&#39;s &lt;b&gt;urgent&lt;/b&gt;</p>' })
-    expect((await submit(sandbox, 'messages', { conversation: 'cnv_other', text })).status).toBe(400)
-    expect((await submit(sandbox, 'messages', { conversation: id, text: '' })).status).toBe(303)
-    expect(sandbox.state.messages(id)).toHaveLength(before + 1)
-  })
-
-  test('opens a conversation with its messages and notes, newest first', async () => {
+  test('has the messages and notes of a conversation, newest first', async () => {
     const token = sandbox.issueToken({ actor: 'self' })
     const id = sandbox.state.conversations[2]?.id
     const path = `/api/oauth/v1/conversations/${id}`
     await call(sandbox, token, 'POST', `${path}/notes`, { body_html: '<p>A note</p>' })
     await call(sandbox, token, 'POST', `${path}/messages`, { body_html: '<p>Late</p>' })
-    const { text } = await open(sandbox, `/?row=${id}`)
-    expect(text).toMatch(/ note api, [\d :-]+ UTC <p>A note<\/p>/)
+    const { text } = await open(sandbox)
+    expect(text).toMatch(/ note api, [\d :-]+ <p>A note<\/p>/)
     for (const { body_html } of sandbox.state.messages(id ?? '')) expect(text).toContain(body_html)
+  })
+
+  test('isolates the direction of names', async () => {
+    const { html } = await open(sandbox)
+    const { organization, members, conversations } = sandbox.state
+    const others = html.replaceAll(/aria-label="[^"]*"|<code>\{[^<]*/g, '')
+    for (const name of [organization.display_name, members[0]?.user.name, conversations[0]?.user.name]) {
+      expect(html).toContain(`<bdi>${name}</bdi>`)
+      expect(others.replaceAll(`<bdi>${name}</bdi>`, '')).not.toContain(name)
+    }
+  })
+
+  test.each<[string, Record<string, string>, string]>([
+    ['the customer', {}, 'email'],
+    ['a colleague', { as: 'colleague' }, 'dashboard'],
+  ])('takes a message of %s', async (_, as, source) => {
+    const [{ id } = { id: '' }] = sandbox.state.conversations
+    const before = sandbox.state.messages(id).length
+    const organization = sandbox.state.organization.id
+    const fields = { conversation: id, organization, text: `It's <b>urgent</b>`, ...as }
+    const response = await submit(sandbox, 'messages', fields)
+    expect(response.headers.get('location')).toBe(`/?organization=${organization}#${id}`)
+    const [message, ...others] = sandbox.state.messages(id)
+    expect(others).toHaveLength(before)
+    expect(message).toMatchObject({ source, body_html: '<p>It&#39;s &lt;b&gt;urgent&lt;/b&gt;</p>' })
+    for (const [name, value] of [
+      ['conversation', 'cnv_other'],
+      ['text', ' '],
+    ] as const) {
+      const refused = await submit(sandbox, 'messages', { ...fields, [name]: value })
+      expect([refused.status, await refused.json()]).toMatchObject([400, { error_description: expect.any(String) }])
+    }
+    expect(sandbox.state.messages(id)).toHaveLength(before + 1)
   })
 })
 
-describe('the connections', () => {
-  test('are revoked one by one, with those of the console apart', async () => {
+describe('the tokens', () => {
+  test('are revoked one by one', async () => {
     const { body } = await exchange(sandbox, { code: await freshCode(sandbox, { actor: 'self' }) })
     const kept = sandbox.issueToken()
     const { html, text } = await open(sandbox)
-    const [, login = '', ...own] = connections(html)
-    const owner = `${sandbox.state.members[0]?.user.name} (admin)`
-    expect(text).toContain(`self ${owner} conversations:read contacts:read`)
-    expect([own.length, html.indexOf('Used by this console') < html.indexOf(own[0] ?? '')]).toEqual([2, true])
-    const headers = { referer: `${sandbox.url}/?page=2&fault=status%3Dx` }
-    const response = await submit(sandbox, 'connections/revoke', { id: login }, headers)
-    expect([response.status, response.headers.get('location')]).toEqual([303, '/?page=2#connections'])
+    const ids = matches(html, /name="id" value="(token_\w+)"/g)
+    expect(ids).toHaveLength(4)
+    const owner = sandbox.state.members[0]?.user.name
+    expect(text).toMatch(new RegExp(`self ${owner} \\(admin\\) Revoke .*, 2 scopes, [\\d :-]+, by a login`))
+    // The newest first: the two of the page, the kept one, and that of the login.
+    const response = await submit(sandbox, 'tokens/revoke', { id: ids[3] ?? '' })
+    expect([response.status, response.headers.get('location')]).toEqual([303, '/#tokens'])
     expect((await call(sandbox, body.access_token, 'GET', me)).body.error).toBe('invalid_token')
     expect((await call(sandbox, kept, 'GET', me)).status).toBe(200)
-    expect((await submit(sandbox, 'connections/revoke', { id: login })).status).toBe(303)
-  })
-
-  test('name their organization once', async () => {
-    for (let count = 0; count < 3; count += 1) sandbox.issueToken()
-    const { html } = await open(sandbox)
-    const section = html.slice(html.indexOf('id="connections"'), html.indexOf('id="data"'))
-    expect(matches(section, /<bdi>([^<]+)<\/bdi><\/th>/g)).toEqual([sandbox.state.organization.display_name])
-  })
-
-  test('have pages', async () => {
-    for (let count = 0; count < 20; count += 1) sandbox.issueToken()
-    const pages = [await open(sandbox), await open(sandbox, '/?connections=2')]
-    expect(pages.map(({ html }) => connections(html).length)).toEqual([15 + 2, 5 + 2])
+    expect((await submit(sandbox, 'tokens/revoke', { id: ids[3] ?? '' })).status).toBe(303)
   })
 
   test.each([
@@ -332,106 +255,16 @@ describe('the connections', () => {
     const token = async () => matches((await open(sandbox)).html, /<code class="value">(swot_\w+)</g)[0]
     const before = await token()
     sandbox.revokeAll()
-    expect((await open(sandbox)).text).toContain(`actor=self revoked ${before} Issue again`)
+    expect((await open(sandbox)).text).toContain(`actor=self revoked Issue again ${before}`)
     await submit(sandbox, 'tokens', { actor: 'self' })
     expect((await token()) === before).toBe(isSame)
     expect((await call(sandbox, await token(), 'GET', me)).body.actor).toBe('self')
   })
 })
 
-describe('the fault form', () => {
-  test('injects a fault, lists it and removes it', async () => {
-    const token = sandbox.issueToken()
-    const status = async (path: string) => (await call(sandbox, token, 'GET', path)).status
-    const selection = { path: '/contacts', times: '2', after: '1', method: 'GET' }
-    const fields = { kind: 'status', status: '503', 'retry-after': '7', drop: 'mid-body', ...selection }
-    expect((await submit(sandbox, 'faults', fields)).headers.get('location')).toBe('/?#faults')
-    const listed = 'status=503,retry-after=7 GET /contacts, 2 more times, after 1 more Remove'
-    expect((await open(sandbox)).text).toContain(listed)
-    const contacts = '/api/oauth/v1/contacts'
-    expect([await status(contacts), await status(me), await status(contacts)]).toEqual([200, 200, 503])
-    expect((await open(sandbox)).text).toContain('GET /contacts, 1 more time Remove')
-    await submit(sandbox, 'faults/remove', { id: '1' })
-    expect([await status(contacts), sandbox.faults.pending]).toEqual([200, 0])
-    await submit(sandbox, 'faults', { kind: 'drop', drop: 'after-effect', status: '503', times: 'all' })
-    expect((await open(sandbox)).text).toContain('drop=after-effect any request, every time')
-    // It lists the faults of tests too.
-    sandbox.faults.add({ drop: 'mid-body', path: /\/messages$/, times: Infinity })
-    expect((await open(sandbox)).text).toContain('drop=mid-body /messages$, every time')
-  })
-
-  test('has every field of the command line, and examples that fill it in', async () => {
-    const { html } = await open(sandbox)
-    const fields = matches(html.slice(html.indexOf('class="fault-form"')), /<(?:input|select) name="([\w-]+)"/g)
-    const kinds = matches(html, /<option value="([\w-]*)"/g)
-    const flags =
-      'status retry-after effect late-effect drop truncate garbage drip stall latency method path times after probability seed'
-    expect(flags.split(' ').filter((name) => !fields.includes(name) && !kinds.includes(name))).toEqual([])
-    const effect = { kind: 'status', status: '503', effect: 'true', seed: '7', probability: '1', 'late-effect': '' }
-    await submit(sandbox, 'faults', effect)
-    await submit(sandbox, 'faults', { kind: 'drip', drip: '16/500' })
-    const { text } = await open(sandbox)
-    expect(text).toContain('status=503,effect any request')
-    expect(text).toContain('drip=16/500 any request')
-    sandbox.faults.clear()
-    const examples = matches(html, /href="(\/\?fault=[^"]+)"/g)
-    expect(examples.length).toBeGreaterThan(4)
-    for (const address of examples) {
-      const filled = new URL(address.replaceAll('&amp;', '&'), sandbox.url).searchParams.get('fault') ?? ''
-      expect((await open(sandbox, address)).html).not.toContain('aria-invalid')
-      await submit(sandbox, 'faults', Object.fromEntries(new URLSearchParams(filled)))
-    }
-    expect(sandbox.faults.pending).toBe(examples.length)
-  })
-
-  test.each([
-    [{ kind: 'status', status: 'x', latency: '5' }, 'status', 'Must be an integer from 200 to 599, not "x".'],
-    [{ kind: 'status', status: '503', times: '0' }, 'times', 'Must be an integer of at least 1 or "all", not "0".'],
-    [{ kind: 'latency', latency: '' }, undefined, 'A fault must have one of `status`, `drop`, '],
-    [{ kind: 'drop', drop: 'never' }, 'drop', 'Must be '],
-    [{ kind: 'drip', drip: '16' }, 'drip', 'Must be a number of bytes and milliseconds, such as "16/500", not "16".'],
-    [{ kind: 'status', status: '503', 'late-effect': 'x' }, 'late-effect', 'Must be '],
-  ])('shows what is wrong with %j at the field, and keeps what was typed', async (fields, field, message) => {
-    const location = (await submit(sandbox, 'faults', fields)).headers.get('location')
-    const { html, text } = await open(sandbox, location ?? '')
-    expect(text).toContain(message)
-    expect(matches(html, /<(?:input|select) name="([\w-]+)"[^>]*aria-invalid="true"/g)).toEqual(
-      field === undefined ? [] : [field],
-    )
-    for (const value of Object.values(fields).slice(1, 3))
-      if (value !== 'never') expect(html).toContain(`value="${value}"`)
-    expect(sandbox.faults.pending).toBe(0)
-  })
-})
-
-describe('the events', () => {
-  test('are sent when the stream opens, and for each request and change', async () => {
-    const response = await fetch(`${sandbox.url}/_sandbox/events`)
-    expect(response.headers.get('content-type')).toBe('text/event-stream')
-    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
-    const next = async () => (await reader?.read())?.value
-    expect(await next()).toBe('data: changed\nretry: 2000\n\n')
-    await call(sandbox, undefined, 'GET', me)
-    expect(await next()).toBe('data: changed\nretry: 2000\n\n')
-    await submit(sandbox, 'tokens', { actor: 'app' })
-    expect(await next()).toBe('data: changed\nretry: 2000\n\n')
-    await reader?.cancel()
-  })
-
-  test('do not keep the sandbox from closing', async () => {
-    const response = await fetch(`${sandbox.url}/_sandbox/events`)
-    await sandbox.close()
-    await expect(response.text()).rejects.toThrow('terminated')
-  })
-})
-
 const forms: readonly [path: string, fields: Record<string, string>][] = [
-  ['connections/revoke', { id: 'token_1' }],
+  ['tokens/revoke', { id: 'token_1' }],
   ['tokens', { actor: 'app' }],
-  ['faults', { kind: 'status', status: '503' }],
-  ['faults/remove', { id: '1' }],
-  ['login/start', { actor: 'self', scope: 'contacts:read' }],
-  ['requests/clear', {}],
   ['messages', { conversation: 'cnv_1', text: 'Hello' }],
 ]
 
@@ -443,11 +276,10 @@ describe('a form of the console', () => {
     ['Sec-Fetch-Site: cross-site', { 'sec-fetch-site': 'cross-site' }],
     ['Sec-Fetch-Site: same-site', { 'sec-fetch-site': 'same-site' }],
     ['Sec-Fetch-Site: none', { 'sec-fetch-site': 'none' }],
-  ])('is refused with %s, as the events are', async (_, headers) => {
+  ])('is refused with %s', async (_, headers) => {
     const before = sandbox.state.tokens
     for (const [path, fields] of forms) expect((await submit(sandbox, path, fields, headers)).status, path).toBe(403)
-    expect([sandbox.state.tokens, sandbox.faults.pending]).toEqual([before, 0])
-    expect((await fetch(`${sandbox.url}/_sandbox/events`, { headers: { ...headers } })).status).toBe(403)
+    expect(sandbox.state.tokens).toBe(before)
   })
 
   test.each(forms)('is refused as JSON, as text, as a link and with a preflight: %s', async (path, fields) => {
@@ -460,11 +292,11 @@ describe('a form of the console', () => {
     expect([...preflight.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
   })
 
-  test('is accepted from its own page, up to 4 kB', async () => {
+  test('is accepted from its own page, up to 64 KiB', async () => {
     const headers = { origin: sandbox.url, 'sec-fetch-site': 'same-origin' }
-    expect((await submit(sandbox, 'faults', { kind: 'garbage' }, headers)).status).toBe(303)
-    expect((await submit(sandbox, 'faults', { kind: 'status', path: '/'.repeat(1_200) }, headers)).status).toBe(303)
-    expect((await submit(sandbox, 'faults', { kind: 'x'.repeat(4_096) }, headers)).status).toBe(413)
-    expect(sandbox.faults.pending).toBe(1)
+    const [{ id } = { id: '' }] = sandbox.state.conversations
+    const send = (text: string) => submit(sandbox, 'messages', { conversation: id, text }, headers)
+    expect((await send('x'.repeat(60_000))).status).toBe(303)
+    expect((await send('x'.repeat(70_000))).status).toBe(413)
   })
 })

@@ -47,15 +47,12 @@ const sandboxOptions = {
   seed,
   tokens: { values: notAnObject, message: 'must be an object.' },
   app: { values: notAnObject, message: 'must be an object.' },
-  codeLifetime: integer(1),
   now: { values: [5, '5', null, new Date()], message: 'must be a function that returns milliseconds, not ' },
   autoConsent: { values: [true, false, 'Allow', null], message: 'must be "allow" or "deny", not ' },
   cors: {
     values: ['x', '*', 0, null, ['*'], ['http://localhost:3000/'], ['localhost'], [undefined], [5]],
     message: 'an array of origins',
   },
-  pagination: { values: ['none', true, null], message: 'must be "all" or "conversations-only", not ' },
-  defaultLimit: integer(1),
   maxLimit: integer(1),
   rateLimit: {
     values: [100, '100', '100/day', '0/min', '-1/s', '1.5/s', '100 / min', '', null],

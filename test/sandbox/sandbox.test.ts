@@ -59,7 +59,7 @@ describe('requests', () => {
 
   test('are recorded up to a maximum, the oldest dropped first', async () => {
     const data = new SandboxData(readSandboxOptions({ conversations: 0 }))
-    const log = new RequestLog({ requests: 2, bytes: 10_000 })
+    const log = new RequestLog({ requests: 2, bodyBytes: 10_000 })
     const app = createApp({ sandbox: data, log, faults: new FaultList(), delays: new Delays(), captureBodies: false })
     for (const path of ['/1', '/2', '/3']) await app.fetch(new Request(`http://localhost${path}`), {})
     expect(log.requests.map(({ path }) => path)).toEqual(['/2', '/3'])

@@ -2,9 +2,6 @@ import * as z from 'zod/mini'
 import { checkValue, mustBe, quoted } from '../schema.ts'
 import { checkRule, type Fault, type FaultRule } from './fault.ts'
 
-/** The fields of a fault as text, such as `{ status: '503', path: '/messages' }`. */
-export type FaultFields = Readonly<Record<string, string>>
-
 /**
  * Reads a fault from text, as `sandbox --fault` takes it. Throws a `TypeError` if it is invalid.
  *
@@ -21,13 +18,8 @@ export function parseFault(text: string): FaultRule {
     // A field without a value is a switch, such as `garbage`.
     fields.set(key, rest.length === 0 ? 'true' : rest.join('=').trim())
   }
-  return readFault(Object.fromEntries(fields))
-}
-
-/** Reads a fault from its fields. Throws a `TypeError` if it is invalid. */
-export function readFault(fields: FaultFields): FaultRule {
   const rule: Record<string, unknown> = {}
-  for (const [name, text] of Object.entries(fields)) {
+  for (const [name, text] of fields) {
     if (!fieldNames.includes(name)) {
       throw new TypeError(`Unknown fault option \`${name}\`. Use one of: ${quoted(fieldNames).join(', ')}.`)
     }
@@ -83,10 +75,4 @@ export function describeFault(fault: Fault): string {
     return value === true ? name : `${name}=${value instanceof Date ? value.toISOString() : value}`
   })
   return described.join(',')
-}
-
-/** Describes the requests that a rule applies to. A regular expression is shown without its escapes. */
-export function describeMatch({ method, path }: FaultRule): string {
-  const pathText = path instanceof RegExp ? path.source.replace(/\\(\W)/g, '$1') : path
-  return [method?.toUpperCase(), pathText].filter(Boolean).join(' ')
 }

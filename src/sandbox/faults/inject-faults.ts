@@ -31,9 +31,8 @@ export function injectFaults(faults: FaultList, delays: Delays): MiddlewareHandl
 
 /** The active rules, each with the number of requests that it still skips and applies to. */
 export class FaultList implements Faults {
-  /** By id, in the order in which they apply. */
-  readonly #rules = new Map<number, ActiveRule>()
-  #lastId = 0
+  /** In the order in which they apply. */
+  readonly #rules = new Set<ActiveRule>()
 
   get pending(): number {
     return this.#rules.size
@@ -41,28 +40,19 @@ export class FaultList implements Faults {
 
   add(rule: FaultRule): () => void {
     checkRule(rule)
-    this.#lastId += 1
-    const id = this.#lastId
     const { after: skips = 0, times = 1, seed = 1 } = rule
-    this.#rules.set(id, { id, rule, skips, times, random: randomFrom(seed) })
-    return () => this.remove(id)
+    const active = { rule, skips, times, random: randomFrom(seed) }
+    this.#rules.add(active)
+    return () => void this.#rules.delete(active)
   }
 
   clear(): void {
     this.#rules.clear()
   }
 
-  list(): readonly Readonly<ActiveRule>[] {
-    return [...this.#rules.values()]
-  }
-
-  remove(id: number): void {
-    this.#rules.delete(id)
-  }
-
   /** Returns the fault that applies to a request and counts the request. */
   take(method: string, pathname: string): Fault | undefined {
-    for (const active of this.#rules.values()) {
+    for (const active of this.#rules) {
       if (!matches(active.rule, method, pathname)) continue
       if (active.skips > 0) {
         active.skips -= 1
@@ -70,15 +60,14 @@ export class FaultList implements Faults {
       }
       if (active.random() >= (active.rule.probability ?? 1)) continue
       active.times -= 1
-      if (active.times <= 0) this.remove(active.id)
+      if (active.times <= 0) this.#rules.delete(active)
       return active.rule
     }
     return undefined
   }
 }
 
-export interface ActiveRule {
-  id: number
+interface ActiveRule {
   rule: FaultRule
   /** Number of matching requests that it still lets through. */
   skips: number

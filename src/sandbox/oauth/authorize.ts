@@ -89,6 +89,9 @@ function checkOrigin(c: Context<AppEnv>, cors: SandboxData['settings']['cors']):
   throw forbidden('Pages of this origin cannot give consent. Allow the origin with the option `cors`.')
 }
 
+/** In milliseconds. The service's documents do not specify it. */
+const codeLifetime = 60_000
+
 /** The decision of the person on the consent page. */
 interface Decision {
   allow: boolean
@@ -124,7 +127,7 @@ function decide(sandbox: SandboxData, request: AuthorizationRequest, decision: D
     },
     redirectUri: request.redirectUri,
     codeChallenge: request.codeChallenge,
-    expiresAt: sandbox.settings.now() + sandbox.settings.codeLifetime,
+    expiresAt: sandbox.settings.now() + codeLifetime,
   })
   return redirectLocation(request, { code })
 }

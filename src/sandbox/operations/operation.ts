@@ -73,8 +73,11 @@ export function operation<Found = undefined, Body = undefined>(
   const fields = schema === undefined ? {} : shapeOf(schema)
   const handler: Operation['handler'] = (sandbox) => (c) => {
     const { request } = c.get('entry')
-    const isPaged = list !== undefined && !isComplete(request, sandbox.settings)
-    request.ignored = ignoredNames(request, isPaged ? pageParameters : [], isOpen(schema) ? undefined : fields)
+    request.ignored = ignoredNames(
+      request,
+      list === undefined ? [] : pageParameters,
+      isOpen(schema) ? undefined : fields,
+    )
     const caller = authenticate(sandbox, c)
     checkAccess(caller, definition)
     const found = find?.(caller) as Found
@@ -96,26 +99,20 @@ export function operation<Found = undefined, Body = undefined>(
 
 const pageParameters = ['limit', 'after', 'before']
 
-/** Returns whether a list has all items in one response, as in the reference's samples. */
-function isComplete({ operation }: RecordedRequest, { pagination }: SandboxSettings): boolean {
-  return pagination === 'conversations-only' && operation !== 'listConversations'
-}
-
-/**
- * Returns a page of a list (docs/service.md#paging). Depending on the option `pagination`, a list other than
- * conversations is complete and without `page_metadata`, as in the reference's samples.
- */
+/** Returns a page of a list (docs/service.md#paging). */
 function readList(list: Collection<Item>, request: RecordedRequest, settings: SandboxSettings): object {
-  if (isComplete(request, settings)) return { data: list.all() }
   const { query } = request
   const after = single(query, 'after')
   const before = single(query, 'before')
   if (after !== undefined && before !== undefined) throw badRequest('Send `after` or `before`, not both.')
-  const limit = Math.min(readLimit(query) ?? settings.defaultLimit, settings.maxLimit)
+  const limit = Math.min(readLimit(query) ?? usualLimit, settings.maxLimit)
   const page = list.page({ limit, after, before })
   if (page === undefined) throw badRequest('The cursor was not issued by this list. Send one from `page_metadata`.')
   return { data: page.items, page_metadata: { after: page.after, before: page.before } }
 }
+
+/** Page size of a request without `limit`. The service's documents do not specify it. */
+const usualLimit = 20
 
 function readLimit(query: RecordedRequest['query']): number | undefined {
   const text = single(query, 'limit')

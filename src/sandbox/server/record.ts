@@ -4,7 +4,7 @@ import { bodyLimit } from 'hono/body-limit'
 import type { AppEnv } from '../app-env.ts'
 import type { Delays, FaultList } from '../faults/inject-faults.ts'
 import { bearerToken, formType, HttpError, parseBody, parseParameters } from '../http.ts'
-import { type LogEntry, type OpenRecord, type RequestLog, shortenTokens } from '../request-log.ts'
+import type { LogEntry, OpenRecord, RequestLog } from '../request-log.ts'
 import type { SandboxData } from '../sandbox-data.ts'
 
 /** The parts of a sandbox. */
@@ -46,7 +46,6 @@ export function recordRequests(
       ignored: [],
     }
     const entry = log.add(request)
-    if (grant !== undefined) Object.assign(entry, { token: shortenTokens(token), organization: grant.organizationId })
     c.set('grant', grant)
     c.set('entry', entry)
     await next()
@@ -60,8 +59,7 @@ export function recordRequests(
     }
     if (captureBodies) {
       await captureBodiesOf(c, entry)
-      if (request.status !== undefined) entry.responseHeaders = Object.fromEntries(c.res.headers)
-      log.grow(entry, [entry.requestBody, entry.responseBody, entry.responseHeaders])
+      log.count(entry, entry.responseBody)
     }
     log.finish(entry)
   }
@@ -84,7 +82,7 @@ async function captureBodiesOf(c: Context<AppEnv>, entry: LogEntry): Promise<voi
 }
 
 function shownText(text: string): string | undefined {
-  return text === '' ? undefined : shortenTokens(text.slice(0, shownCharacters))
+  return text === '' ? undefined : text.slice(0, shownCharacters)
 }
 
 /** Reads the body of each request once, up to a limit, so that no request fills the memory or blocks the event loop. */
@@ -94,11 +92,12 @@ export function readBodies(log: RequestLog): MiddlewareHandler<AppEnv> {
     const limit = type === formType ? formLimit : otherLimit
     try {
       const refused = await limit(c, async () => {
-        const body = parseBody(type, await c.req.text())
+        const text = await c.req.text()
+        const body = parseBody(type, text)
         const entry = c.get('entry')
         c.set('body', body)
         entry.request.body = body.value
-        log.grow(entry, body.value)
+        log.count(entry, text)
       })
       if (refused) return refused
     } catch {
