@@ -101,6 +101,34 @@ describe('a proposal', () => {
     expect([await send(), sent()]).toEqual([['sent'], [body_html]])
   })
 
+  test.each<
+    [string, (client: SupportWorkspace<'self'>, conversation: string, message: string) => PromiseLike<unknown>]
+  >([
+    ['PATCH', (client, conversation) => client.conversations.update(conversation, { status: 'closed' })],
+    ['DELETE', (client, conversation, message) => client.messages.delete(conversation, message)],
+    ['POST without a conversation', (client) => client.contacts.create({ email: 'ada@example.com' })],
+    [
+      'POST with a query',
+      (client) => client.contacts.create({ email: 'ada@example.com' }, { extraQuery: { notify: 'no' } }),
+    ],
+  ])('is sent like a call: a %s', async (_, write) => {
+    const { approvals, approve, send, sandbox, workspace, conversation } = open()
+    const { id: message } = await workspace.messages.create(conversation, { body_html })
+    sandbox.clearRequests()
+    const requests = () =>
+      sandbox.requests
+        .filter((each) => each.method !== 'GET')
+        .map(({ method, path, query, body }) => ({ method, path, query, body }))
+    await approvals.propose('r', (client) => write(client, conversation, message))
+    await approve()
+    expect(requests()).toEqual([])
+    expect(await send()).toEqual(['sent'])
+    const [approved] = requests()
+    sandbox.clearRequests()
+    await Promise.resolve(write(workspace as SupportWorkspace<'self'>, conversation, message)).catch(() => {})
+    expect(requests()).toEqual([approved])
+  })
+
   test('may be of a custom operation', async () => {
     const { approvals, approve, send, sandbox } = open()
     const operation = defineOperation({ id: 'own.create', method: 'POST', path: '/api/oauth/v1/own', envelope: 'any' })
@@ -142,6 +170,20 @@ describe('an approval', () => {
     expect(await rejection(approvals.approve('none', { digest: 'v1:0', by: 'may' }))).toMatchObject({
       message: expect.stringContaining('does not exist'),
     })
+  })
+
+  test('that comes after the reply was sent is noted, and a different one is told what was sent', async () => {
+    const { approvals, propose, approve, send, sent } = open()
+    const { digest } = await propose()
+    await approve()
+    await send()
+    expect(await approvals.approve('r', { digest, by: 'cleo' })).toMatchObject({
+      ...{ state: 'sent', decisions: [{ by: 'may' }, { by: 'cleo' }] },
+    })
+    const edit = approvals.approve('r', { digest, by: 'bob', body: { body_html: '<p>Other.</p>' } })
+    expect(await rejection(edit)).toMatchObject({ name: 'ApprovalsError', state: 'sent', id: expect.any(String) })
+    expect(await rejection(approvals.reject('r', { by: 'bob' }))).toMatchObject({ state: 'sent' })
+    expect([await send(), sent()]).toEqual([[], [body_html]])
   })
 })
 
@@ -188,6 +230,13 @@ describe('the last look', () => {
     await propose(body_html, { expiresIn: 2_000 })
     await approve()
     sandbox.faults.add({ method: 'POST', path: /messages$/, status: 429, retryAfter: 3 })
+    expect([await send(), sent()]).toEqual([['expired'], []])
+    await propose(body_html, { expiresIn: 2_000, again: true })
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(await rejection(approve())).toMatchObject({
+      state: 'pending',
+      message: expect.stringContaining('has expired'),
+    })
     expect([await send(), sent()]).toEqual([['expired'], []])
   })
 
@@ -256,12 +305,55 @@ describe('what is stored', () => {
     await storage.compareAndSet('approvals:open:r', text, edited)
   }
 
-  test('is refused if it was edited without the digest', async () => {
+  test.each([
+    ['the text', 'On its way.', 'Pay here.'],
+    ['the path', '"path":"/api/oauth/v1/conversations/', '"path":"/api/oauth/v1/conversations/../x/'],
+    ['the query', '"query":{', '"query":{"notify":"all"'],
+    ['the basis', '"known":[', '"known":["msg_other",'],
+    ['the expiry', '"expiresAt":', '"expiresAt":9'],
+    ['the operation', '"id":"messages.create"', '"id":"notes.create"'],
+    ['the service', '"service":"http', '"service":"https'],
+  ])('is refused if %s was edited without the digest', async (_, from, to) => {
+    const { storage, propose, approve, send, sent } = open()
+    await propose(body_html, { expiresIn: 60_000 })
+    await approve()
+    await change(storage, from, to)
+    expect([await send(), sent()]).toEqual([['refused'], []])
+  })
+
+  test.each([
+    ['the author', /"author":"[^"]+"/],
+    ['the organization', /"organization":"[^"]+"/],
+  ])('is not sent if %s was edited', async (field, pattern) => {
     const { storage, propose, approve, send, sent } = open()
     await propose()
     await approve()
-    await change(storage, 'On its way.', 'Pay here.')
-    expect([await send(), sent()]).toEqual([['refused'], []])
+    const [found = ''] = pattern.exec(decoded(String(await storage.get('approvals:open:r')))) ?? []
+    await change(storage, found, `"${field.replace('the ', '')}":"other"`)
+    expect([await send(), sent()]).toEqual([[], []])
+  })
+
+  test('is not read by `list` and `send` once it is final', async () => {
+    const read: string[] = []
+    const inner = memoryStorage()
+    const storage: typeof inner = {
+      ...inner,
+      get: (key) => {
+        read.push(key)
+        return inner.get(key)
+      },
+      list: (prefix) => {
+        read.push(prefix)
+        return inner.list(prefix)
+      },
+    }
+    const { approvals, propose, approve, send } = open({ storage })
+    await propose()
+    await approve()
+    await send()
+    read.length = 0
+    expect([await approvals.list(), await send()]).toEqual([[], []])
+    expect(read.filter((key) => key.includes('final'))).toEqual([])
   })
 
   test('is encrypted with a secret, for its key', async () => {
@@ -315,6 +407,46 @@ describe('what is stored', () => {
     await propose(body_html, {}, 'other')
     expect(await rejection(once('other'))).toMatchObject({ name: 'InvalidArgumentError', argument: 'key' })
   })
+})
+
+test('`send` writes to several conversations at the same time, and to one in the order of approval', async () => {
+  const sandbox = createSandbox({ conversations: 3, now: Date.now })
+  const [conversations, open, sent] = [
+    sandbox.state.conversations.map(({ id }) => id),
+    new Set<string>(),
+    [] as string[],
+  ]
+  let most = 0
+  const workspace = clientOf(sandbox, {
+    fetch: async (url, init) => {
+      const { pathname } = new URL(String(url))
+      if (init?.method !== 'POST') return sandbox.fetch(url, init)
+      expect(open).not.toContain(pathname)
+      open.add(pathname)
+      most = Math.max(most, open.size)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      sent.push(JSON.parse(String(init.body)).body_html)
+      open.delete(pathname)
+      return sandbox.fetch(url, init)
+    },
+  })
+  for (const concurrency of [2, 1]) {
+    const approvals = new Approvals({ workspace, storage: memoryStorage() })
+    for (const number of [2, 1]) {
+      for (const id of conversations) {
+        const body = { body_html: `${id} ${number}` }
+        const key = `${id}:${number}`
+        const { digest } = await approvals.propose(key, (client) => client.messages.create(id, body), { basis: null })
+        await approvals.approve(key, { digest, by: 'may' })
+        await vi.advanceTimersByTimeAsync(10)
+      }
+    }
+    await Array.fromAsync(approvals.send({ concurrency }))
+    expect(most).toBe(concurrency)
+    for (const id of conversations) expect(sent.filter((text) => text.startsWith(id))).toEqual([`${id} 2`, `${id} 1`])
+    most = 0
+    sent.length = 0
+  }
 })
 
 test('a signal ends `send`, and leaving the loop waits for what is under way', async () => {

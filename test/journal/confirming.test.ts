@@ -39,7 +39,7 @@ describe('a DELETE that is sent again and finds nothing', () => {
     fail(gone)
     const find = vi.fn<FindEffect>(async () => undefined).mockImplementationOnce(async () => [])
     expect(await rejection(remove({ find }))).toMatchObject({
-      ...unconfirmed('the service does not show enough to tell'),
+      ...unconfirmed('unclear'),
       remedy: 'verify',
       cause: { name: 'NotFoundError' },
     })

@@ -67,7 +67,7 @@ export async function faultTestReplies(
   conversations: number,
   seed = 1,
 ): Promise<void> {
-  const options = { seed, unseen: 'allowed', sandbox: { conversations, contacts: 3 } } as const
+  const options = { seed, sandbox: { conversations, contacts: 3 } } as const
   const faults = await unconfirmedAfter(confirmTimeout, options, async ({ workspace, journal }) => {
     await functions.replyToAll(workspace, journal)
     await functions.replyToAll(workspace, journal)

@@ -6,11 +6,23 @@ import { expect, onTestFinished, vi } from 'vitest'
 
 export const body_html = '<p>On it &amp; thanks.</p>'
 
-export const unconfirmed = (problem: string) => ({
+/** What the message of an unconfirmed write says, for each reason. */
+const problems = {
+  absent: 'the service shows nothing like it that is as new as the write',
+  several: 'another write may have left what looks like it',
+  unreadable: 'the check failed',
+  changed: 'it was sent with another body or query',
+  unclear: 'the service does not show enough to tell',
+  removed: 'its record was removed',
+  'invalid-find': 'the `find` option returned no list of effects',
+}
+
+export const unconfirmed = (reason: keyof typeof problems) => ({
   name: 'UnconfirmedWriteError',
-  message: expect.stringContaining(problem),
+  reason,
+  message: expect.stringContaining(problems[reason]),
 })
-export const absent = unconfirmed('the service shows nothing like it that is as new as the write')
+export const absent = unconfirmed('absent')
 
 /** Lets time pass whenever nothing else happens, until the test ends. */
 export function skipWaits(): void {

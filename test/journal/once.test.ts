@@ -50,7 +50,7 @@ describe('a write', () => {
     [
       'stays unconfirmed if the list has more than twenty pages',
       { drop: 'after-effect' },
-      { sent: 1, state: 'unconfirmed', error: unconfirmed('the service does not show enough to tell') },
+      { sent: 1, state: 'unconfirmed', error: unconfirmed('unclear') },
       { maxLimit: 1, messagesPerConversation: 22 },
     ],
   ])('%s', async (_, fault, expected, options) => {
@@ -174,8 +174,8 @@ describe('the key', () => {
     const writes = [...sandbox.state.writes]
     const otherId = sandbox.state.conversations.find(({ id }) => id !== conversation)?.id ?? ''
     const write = journal.once('reply', (client) => another(client, conversation, otherId), { resendIfAbsent: true })
-    const name = what === 'body while it is unconfirmed' ? 'UnconfirmedWriteError' : 'InvalidArgumentError'
-    expect(await rejection(write)).toMatchObject({ name, message: expect.stringContaining(message) })
+    const error = what === 'body while it is unconfirmed' ? unconfirmed('changed') : { name: 'InvalidArgumentError' }
+    expect(await rejection(write)).toMatchObject({ ...error, message: expect.stringContaining(message) })
     expect(sandbox.state.writes).toEqual(writes)
   })
 
@@ -516,7 +516,7 @@ describe('an unconfirmed write', () => {
   test('is not sent again by the call that has sent it if somebody resolves it as absent meanwhile', async () => {
     const { start, sent } = openWith({ drop: 'after-effect' })
     const { journal, reply } = start({}, { onCheck: ({ key }) => void journal.resolve(key, 'absent') })
-    expect(await rejection(reply())).toMatchObject(unconfirmed('its record was removed'))
+    expect(await rejection(reply())).toMatchObject(unconfirmed('removed'))
     expect(sent()).toHaveLength(1)
   })
 
@@ -532,7 +532,10 @@ describe('an unconfirmed write', () => {
     const { reply, sent } = openWith({ drop: 'before-effect' })
     const find = async () => found as never
     const replied = reply('reply', { find, resendIfAbsent: true })
-    expect(await rejection(replied)).toMatchObject({ name: 'UnconfirmedWriteError', remedy: 'verify' })
+    expect(await rejection(replied)).toMatchObject({
+      ...unconfirmed(found === undefined ? 'unclear' : 'invalid-find'),
+      remedy: 'verify',
+    })
     expect(sent()).toEqual([])
   })
 
@@ -542,7 +545,7 @@ describe('an unconfirmed write', () => {
   ])('waits for a `find` that never settles no longer than %s', async (_, options, message) => {
     const { start } = openWith({ drop: 'after-effect' })
     const replied = start(options).reply('reply', { find: () => new Promise(() => {}) })
-    expect(await rejection(replied)).toMatchObject({ ...unconfirmed('the check failed'), cause: { message } })
+    expect(await rejection(replied)).toMatchObject({ ...unconfirmed('unreadable'), cause: { message } })
   })
 
   const wrongFilters = ['unconfirmed', { states: 'unconfirmed' }, { state: 'open' }, 5, null]
@@ -612,7 +615,7 @@ describe('two keys with the same text in one place', () => {
     const { reply, sent, fail } = openWith({ status: 503 })
     await rejection(reply('one'))
     fail({ status: 502, effect: true })
-    expect(await rejection(reply('two'))).toMatchObject(unconfirmed('another write may have left what looks like it'))
+    expect(await rejection(reply('two'))).toMatchObject(unconfirmed('several'))
     expect(sent()).toHaveLength(1)
   })
 })
@@ -794,7 +797,7 @@ describe('the storage', () => {
     const { storage, reply, sent } = openWith({ drop: 'after-effect' })
     await storage.compareAndSet('writes:other', null, 'damaged')
     expect(await rejection(reply())).toMatchObject({
-      ...unconfirmed('the check failed'),
+      ...unconfirmed('unreadable'),
       cause: { name: 'WriteJournalError', message: expect.stringContaining('"writes:other"') },
     })
     await storage.compareAndSet('writes:other', 'damaged', null)

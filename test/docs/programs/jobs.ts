@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { appendFile, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { SupportWorkspace } from 'support-workspace-sdk'
 import type { Sandbox } from 'support-workspace-sdk/sandbox'
-import { expect, onTestFinished } from 'vitest'
+import { expect, onTestFinished, vi } from 'vitest'
 import { startRedis } from '../../fleet/helpers/redis-server.ts'
 import type { Program, Programs, Reader } from '../reader.ts'
 
@@ -74,6 +74,50 @@ function expectPairs(sandbox: Sandbox, count: number): void {
   const conversations = [...writesIn(sandbox).values()].map((writes) => writes.map(([, kind]) => kind))
   expect(conversations).toHaveLength(count)
   for (const kinds of conversations) expect(kinds).toEqual(['messages', 'notes'])
+}
+
+/** A person approves an edit, the same draft again, a draft that is stale by then, and rejects one. */
+async function approveReplies({ run, sandbox }: Reader): Promise<void> {
+  const [{ id } = { id: '' }] = sandbox.state.conversations
+  const lists = () =>
+    sandbox.requests.filter(({ operation, query }) => operation === 'listConversations' && !query.after)
+  const passes = () => {
+    const before = lists().length
+    return vi.waitFor(() => expect(lists().length).toBeGreaterThan(before + 2), 30_000)
+  }
+  /** Lets the customer write while the worker runs. Returns the key and the digest of the draft. */
+  const draft = async (question: string): Promise<[key: string, digest: string]> => {
+    sandbox.clearRequests()
+    const ended = run({ file: 'draft.mts', env: { WATCH_SECONDS: '0.05' } })
+    await passes()
+    const message = sandbox.receiveMessage(id, `<p>${question}</p>`)
+    await passes()
+    sandbox.revokeAll()
+    const { code, stdout } = await ended
+    expect([code, stdout]).toEqual([77, `Drafted reply:${message}\n`])
+    const { stdout: list } = await run({ file: 'approve.mts' })
+    const [line = ''] = linesOf(list)
+    expect(line).toMatch(`{ body_html: '<p>Thank you for “${question}”. We are on it.</p>' }`)
+    const [key = '', digest = ''] = line.split(' ')
+    expect(key).toBe(`reply:${message}`)
+    return [key, digest]
+  }
+  const answer = (...args: string[]) => run({ file: 'approve.mts', args })
+
+  const first = await draft('Where is it?')
+  expect((await answer(first[0], 'v1:other')).stderr).toContain('is not what the person saw')
+  expect((await answer(...first, 'It is <here>.')).code).toBe(0)
+  expect((await answer(...first)).stderr).toContain('is approved (approved by may)')
+  expect(await run()).toMatchObject({ code: 0, stdout: `${first[0]} sent \n` })
+  expect(sandbox.state.messages(id)[0]?.body_html).toBe('<p>It is &#60;here&#62;.</p>')
+
+  const second = await draft('And the invoice?')
+  sandbox.answer(id, '<p>Attached.</p>')
+  expect((await answer(...second)).code).toBe(0)
+  expect(await run()).toMatchObject({ code: 0, stdout: `${second[0]} stale \n` })
+  expect((await answer((await draft('Thanks!'))[0])).code).toBe(0)
+  expect(await run()).toMatchObject({ code: 0, stdout: '' })
+  expect(sandbox.state.writes).toHaveLength(1)
 }
 
 async function reply(reader: Reader): Promise<void> {
@@ -297,6 +341,16 @@ const runByEngines = { typesOnly: 'run by the test of the job engines' }
 
 export const jobs: Programs = {
   'docs/reply.md': {
+    'short.mts': async ({ run, sandbox }) => {
+      const [{ id } = { id: '' }] = sandbox.state.conversations
+      const { code, stdout, stderr } = await run()
+      expect([code, stdout], stderr).toEqual([0, `first:${id} sent\n`])
+      expect(await run()).toMatchObject({ code: 0, stdout: '' })
+      expect(sandbox.state.writes).toHaveLength(1)
+    },
+    'draft.mts': { typesOnly: 'run by the test of send.mts' },
+    'approve.mts': { typesOnly: 'run by the test of send.mts' },
+    'send.mts': approveReplies,
     'reply.mts': async (reader) => {
       await reply(reader)
       await replyTwice(reader)
