@@ -7,7 +7,7 @@ export default defineConfig({
   test: {
     ...base.test,
     include: [
-      'test/{core,client,trust,oauth,connections,shared}/**/*.test.ts',
+      'test/{core,client,oauth,connections,shared}/**/*.test.ts',
       // The guard of a write, and what middleware around a journal repeats.
       'test/journal/once.test.ts',
       'test/*.test.ts',
@@ -15,10 +15,10 @@ export default defineConfig({
     exclude: [
       ...(base.test?.exclude ?? []),
       // Takes seconds, and finds what the others find.
-      'test/trust/leaks.test.ts',
+      'test/client/leaks.test.ts',
       'test/**/hostile-requests.test.ts',
       'test/client/operations/documentation.test.ts',
-      'test/main-job.test.ts',
+      'test/oauth/main-job.test.ts',
     ],
   },
 })

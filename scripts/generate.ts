@@ -42,7 +42,7 @@ export function generatedFiles(): Record<string, string> {
 }
 
 /** Returns the models that the client sends or receives, those in the fields of others first, with their section of docs/service.md. */
-function sectionsOfModels(): Map<ModelName, string> {
+export function sectionsOfModels(): Map<ModelName, string> {
   const found = new Map<ModelName, string>([['user', 'people']])
   const visit = (name: ModelName, section: string) => {
     if (found.has(name)) return

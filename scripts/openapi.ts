@@ -1,13 +1,20 @@
-// Writes openapi.json: OpenAPI 3.1, with the schemas of the client and the facts of src/api.
+// Writes openapi.json: OpenAPI 3.1, from the facts of src/api.
 //
 //   node scripts/openapi.ts dist
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import * as z from 'zod/mini'
-import { type ApiField, type ApiOperation, type Fact, type ModelName, models, operations } from '../src/api/index.ts'
-import { all } from '../src/client/generated/schemas.ts'
+import {
+  type ApiField,
+  type ApiModel,
+  type ApiOperation,
+  type Fact,
+  type ModelName,
+  models,
+  operations,
+} from '../src/api/index.ts'
 import { knownScopes } from '../src/shared/scopes.ts'
 import { version } from '../src/shared/version.ts'
+import { sectionsOfModels } from './generate.ts'
 
 type Json = Record<string, unknown>
 
@@ -17,14 +24,6 @@ const statuses = { GET: 200, PATCH: 200, POST: 201, DELETE: 204 } as const
 
 /** A body with `data`. */
 const wrapped = { properties: { data: { type: 'object' } }, required: ['data'] }
-
-const nullableText = z.exactOptional(z.nullable(z.string()))
-
-/** The schemas that the client checks without zod. */
-const envelopes: Partial<Record<ModelName, z.ZodMiniType>> = {
-  pageMetadata: z.object({ after: nullableText, before: nullableText }),
-  error: z.object({ error: nullableText, error_description: nullableText }),
-}
 
 if (import.meta.main) {
   const folder = process.argv[2] ?? 'dist'
@@ -147,52 +146,45 @@ function refTo(model: ModelName): Json {
   return { $ref: `#/components/schemas/${models[model].title}` }
 }
 
-/** Returns the schema of each model that an operation uses, as zod writes it, with what src/api knows of its fields. */
+/** Returns the schema of each model that an operation sends or returns, and of the pages and errors around them. */
 function componentSchemas(): Json {
-  const registry = z.registry<{ id: string }>()
-  const found = schemasByModel()
-  for (const [name, schema] of found) {
-    const { title, fields } = models[name]
-    // Bodies without a known field share the schema of free-form objects.
-    if (Object.keys(fields).length > 0) registry.add(schema, { id: title })
-  }
-  const { schemas } = z.toJSONSchema(registry, {
-    io: 'input',
-    uri: (id) => `#/components/schemas/${id}`,
-    override: ({ jsonSchema }) => {
-      // An object without a known field accepts any.
-      const { type, properties = {} } = jsonSchema
-      if (type === 'object' && Object.keys(properties).length === 0) jsonSchema.additionalProperties = true
-    },
-  })
-  const named = [...found.keys()].map((name) => {
-    const { title, text, isOpen, fields } = models[name]
-    const { $schema, $id, properties = {}, ...rest } = (schemas[title] ?? { type: 'object' }) as Json
-    const described = Object.entries(properties as Record<string, Json>).map(([field, schema]) => {
-      return [field, describedField(`${name}.${field}`, schema, fields[field])]
-    })
-    const open = isOpen && { additionalProperties: true }
-    return [title, { description: text, ...rest, ...open, properties: Object.fromEntries(described) }]
-  })
-  return Object.fromEntries(named)
+  const used: readonly ModelName[] = [...sectionsOfModels().keys(), 'pageMetadata', 'error']
+  return Object.fromEntries(used.map((name) => [models[name].title, schemaOf(models[name])]))
 }
 
-function describedField(name: string, schema: Json, field: ApiField | undefined): Json {
-  if (field === undefined) throw new Error(`src/api has no field ${name}.`)
-  const { type, format, meaning, nullable } = field
-  const known = type === 'integer' ? withInteger(schema) : schema
+function schemaOf({ text, isOpen, fields }: ApiModel): Json {
+  const known = Object.entries(fields)
+  const required = known.filter(([, field]) => field.required).map(([name]) => name)
+  return {
+    description: text,
+    type: 'object',
+    ...(required.length > 0 && { required }),
+    ...(isOpen && { additionalProperties: true }),
+    properties: Object.fromEntries(known.map(([name, field]) => [name, describedField(field)])),
+  }
+}
+
+function describedField(field: ApiField): Json {
+  const { format, meaning, nullable } = field
   const isStandard = format === 'email' || format === 'date-time'
   return {
-    ...known,
+    ...(nullable === undefined ? typeOf(field) : orNull(typeOf(field))),
     ...(isStandard && { format }),
     description: meaning.text,
     'x-evidence': evidenceOf(field, meaning, nullable),
   }
 }
 
-/** The samples print integers, and the client accepts any number. */
-function withInteger(schema: Json): Json {
-  return JSON.parse(JSON.stringify(schema).replaceAll('"number"', '"integer"'))
+function typeOf({ type, model }: ApiField): Json {
+  const reference = model === undefined ? undefined : refTo(model as ModelName)
+  if (type === 'array') return { type, items: reference ?? { type: 'string' } }
+  if (type === 'object') return reference ?? { type, properties: {}, additionalProperties: true }
+  return { type }
+}
+
+function orNull(schema: Json): Json {
+  const isPlain = typeof schema.type === 'string' && Object.keys(schema).length === 1
+  return isPlain ? { type: [schema.type, 'null'] } : { anyOf: [schema, { type: 'null' }] }
 }
 
 function evidenceOf({ evidence, sources }: Fact, meaning?: Fact, nullable?: Fact): Json {
@@ -202,30 +194,4 @@ function evidenceOf({ evidence, sources }: Fact, meaning?: Fact, nullable?: Fact
     ...(nullable && { nullable: nullable.evidence }),
     sources: sources.map(({ title, section, date }) => ({ title, section, date })),
   }
-}
-
-/** Returns the schema of the client for each model, those in the fields of others included. */
-function schemasByModel(): Map<ModelName, z.ZodMiniType> {
-  const found = new Map<ModelName, z.ZodMiniType>()
-  const visit = (name: ModelName, schema: z.ZodMiniType) => {
-    if (found.has(name)) return
-    found.set(name, schema)
-    const { shape } = schema._zod.def as unknown as { shape: Record<string, z.ZodMiniType> }
-    for (const [field, { model }] of Object.entries(models[name].fields)) {
-      if (model !== undefined) visit(model as ModelName, unwrapped(shape[field]))
-    }
-  }
-  for (const [name, schema] of Object.entries({ ...all, ...envelopes })) {
-    visit(name as ModelName, schema as unknown as z.ZodMiniType)
-  }
-  return found
-}
-
-/** Returns what an optional, a nullable or an array is made of. */
-function unwrapped(schema: z.ZodMiniType | undefined): z.ZodMiniType {
-  const { innerType, element } = (schema?._zod.def ?? {}) as { innerType?: z.ZodMiniType; element?: z.ZodMiniType }
-  const inner = innerType ?? element
-  if (inner !== undefined) return unwrapped(inner)
-  if (schema === undefined) throw new Error('A field of src/api has no schema.')
-  return schema
 }

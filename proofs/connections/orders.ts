@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { RecordFormat } from '../../src/connections/record.ts'
+import { RecordFormat } from '../../src/connections/connection-record.ts'
 import {
   type Connection,
   type ConnectionNotSavedError,

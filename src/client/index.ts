@@ -2,7 +2,7 @@
 
 export { fetchOf, SupportWorkspace } from './client.ts'
 export type { Contact, Conversation, Me, Message, User } from './generated/models.ts'
-export { identityOf, TokenIdentities } from './identity.ts'
 export { schemas } from './lazy-schemas.ts'
-export { operations, type WriteOperationId } from './resources/operations.ts'
+export { operations, type WriteOperationId } from './resources/built-in-operations.ts'
 export { scopesFor } from './resources/scopes-for.ts'
+export { identityOf, TokenIdentities } from './token-identity.ts'

@@ -1,7 +1,7 @@
 import { notify } from '../shared/notify.ts'
 import type { Connection } from './connection.ts'
+import type { Found } from './connection-record.ts'
 import type { ListConnectionsOptions } from './method-options.ts'
-import type { Found } from './record.ts'
 
 /** The connections of a store. Each iteration reads the storage from its start. */
 export interface ConnectionList extends AsyncIterable<Connection> {

@@ -14,10 +14,11 @@ import { checkAccessToken } from '../shared/credentials.ts'
 import { notify } from '../shared/notify.ts'
 import type { Change } from '../storage/interface.ts'
 import { type Connection, type ConnectionMetadata, checkMetadata } from './connection.ts'
+import { type IdentifiedConnection, TokenIdentifier } from './connection-identity.ts'
 import { checkConnectionKey, keyMatcher } from './connection-key.ts'
 import { type ConnectionList, connectionList } from './connection-list.ts'
+import { type ConnectionRecord, type Found, recordIn, requireRecord, requireToken } from './connection-record.ts'
 import { ConnectionNotSavedError, ConnectionStoreError } from './connection-store-error.ts'
-import { type IdentifiedConnection, TokenIdentifier } from './identity.ts'
 import {
   type ConnectionFilter,
   type ListConnectionsOptions,
@@ -32,7 +33,6 @@ import {
   type WorkspaceOf,
   type WorkspaceOptions,
 } from './method-options.ts'
-import { type ConnectionRecord, type Found, recordIn, requireRecord, requireToken } from './record.ts'
 import { type ConnectionStoreOptions, readStoreSettings, type StoreSettings } from './store-options.ts'
 
 /** A token that is being saved. Only closures hold it, so that errors cannot reveal it. */

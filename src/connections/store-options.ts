@@ -5,10 +5,10 @@ import { type Check, checkFlag, checkFunction, checkObject, checkText, readOptio
 import type { SealSecret } from '../shared/seal.ts'
 import { checkStorage, type KeyValueStorage, memoryStorage } from '../storage/interface.ts'
 import type { Connection } from './connection.ts'
+import type { IdentitySettings } from './connection-identity.ts'
 import { encode } from './connection-key.ts'
-import type { IdentitySettings } from './identity.ts'
-import { RecordFormat } from './record.ts'
-import { ConnectionRecords } from './records.ts'
+import { RecordFormat } from './connection-record.ts'
+import { ConnectionRecords } from './connection-records.ts'
 
 /** The options of a `ConnectionStore`. */
 export interface ConnectionStoreOptions {

@@ -6,6 +6,11 @@ import { createSealer, type Sealer, type SealSecret } from '../shared/seal.ts'
 /** The start of a text that is not encrypted. `failureOf` removes such texts from the errors of drivers. */
 const plain = 'plain:'
 
+/** What a text contains, or why it cannot be read. `outdated` is whether its secret is not the first. */
+export type OpenedText =
+  | { readonly content: JsonObject; readonly outdated: boolean }
+  | { readonly failure: 'damaged' | 'secret_unknown'; readonly problem: string }
+
 /**
  * Writes JSON objects as texts for a storage, and reads them. The texts are encrypted if there is a secret, and encoded
  * otherwise. Each text is different, so a compare-and-set of texts compares versions. A text contains its key, so a text
@@ -27,19 +32,29 @@ export class StoredTexts {
 
   /** @throws SupportWorkspaceError with the remedy `fix` if the text is damaged, or encrypted with another secret */
   async read(key: string, text: string): Promise<JsonObject> {
+    const opened = await this.open(key, text)
+    if ('content' in opened) return opened.content
+    if (opened.failure === 'damaged') throw damaged(key, opened.problem)
+    throw new SupportWorkspaceError(`The entry "${key}" ${opened.problem}.`, {
+      hint: 'Add its secret to the list of `secret`, after the newest one.',
+    })
+  }
+
+  async open(key: string, text: string): Promise<OpenedText> {
     const isPlain = text.startsWith(plain)
     // Anyone who can write to the storage could have put it there.
-    if (isPlain && this.#sealer !== undefined) throw damaged(key, 'is not encrypted, although there is a `secret`')
+    if (isPlain && this.#sealer !== undefined) {
+      return { failure: 'damaged', problem: 'is not encrypted, although there is a `secret`' }
+    }
     const isEncrypted = !isPlain && text.split('.').length === 5
     const opened = isEncrypted ? await this.#sealer?.open(text) : undefined
     if (isEncrypted && (opened === undefined || (!opened.ok && opened.failure === 'unknown-key'))) {
-      throw new SupportWorkspaceError(`The entry "${key}" is encrypted with an unknown secret.`, {
-        hint: 'Add its secret to the list of `secret`, after the newest one.',
-      })
+      return { failure: 'secret_unknown', problem: 'is encrypted with an unknown secret' }
     }
     const value = isPlain ? parseObject(decode(text.slice(plain.length))) : opened?.ok && opened.value
-    if (isObject(value) && value.key === key && isObject(value.content)) return value.content
-    throw damaged(key, isObject(value) && isObject(value.content) ? 'belongs to another key' : 'is damaged')
+    if (!isObject(value) || !isObject(value.content)) return { failure: 'damaged', problem: 'is damaged' }
+    if (value.key !== key) return { failure: 'damaged', problem: 'belongs to another key' }
+    return { content: value.content, outdated: opened?.ok === true && opened.outdated }
   }
 }
 

@@ -65,7 +65,9 @@ function storedText(file: string): string {
     .prepare('SELECT value FROM support_workspace_sdk')
     .all()
     .map(({ value }) => String(value))
-  return values.map((value) => value.replace(/^plain:(.*)/, (_, text) => decodeURIComponent(atob(text)))).join('\n')
+  return values
+    .map((value) => value.replace(/^plain:(.*)/, (_, text) => Buffer.from(text, 'base64url').toString()))
+    .join('\n')
 }
 
 const modeOf = (path: string) => (lstatSync(path).mode & 0o777).toString(8)

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { RecordFormat } from '../../src/connections/record.ts'
+import { RecordFormat } from '../../src/connections/connection-record.ts'
 import { ConnectionStore, type StoragePage } from '../../src/oauth/index.ts'
 import { failingCallbacks } from '../helpers/failing-callbacks.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'

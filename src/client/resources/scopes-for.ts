@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '../../errors/index.ts'
 import type { Scope } from '../../shared/scopes.ts'
-import { type OperationId, operations } from './operations.ts'
+import { type OperationId, operations } from './built-in-operations.ts'
 
 /**
  * Returns the scopes that the given operations need, without duplicates. Pass them to `startLogin`.

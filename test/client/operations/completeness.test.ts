@@ -3,12 +3,14 @@ import {
   type ClientOptions,
   InsufficientScopeError,
   SupportWorkspace,
+  type WebFetch,
 } from 'support-workspace-sdk'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { operations } from '../../../src/client/resources/operations.ts'
+import { operations } from '../../../src/client/resources/built-in-operations.ts'
 import { Resource } from '../../../src/client/resources/resource.ts'
 import { knownScopes } from '../../../src/shared/scopes.ts'
+import { responseSchema } from '../../api/response-schema.ts'
 import { rejection } from '../../helpers/client.ts'
 import { calls, type Ids, run } from './calls.ts'
 import { documentedOperations } from './service-documents.ts'
@@ -76,12 +78,21 @@ describe('the operations table', () => {
 
 test.each(rows)('%s sends its method to its path, and its data matches its schema', async (id, operation) => {
   const { method, path, envelope } = operation
-  const strict = clientFor(sandbox.issueToken({ actor: 'self' }), { validation: 'strict' })
+  let body = ''
+  const recording: WebFetch = async (url, init) => {
+    const response = await fetch(url, init)
+    body = await response.clone().text()
+    return response
+  }
+  const strict = clientFor(sandbox.issueToken({ actor: 'self' }), { validation: 'strict', fetch: recording })
   const result = await run(id, strict, await existing())
   const request = sandbox.requests.at(-1)
   expect(request?.method).toBe(method)
   expect(request?.path).toMatch(new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`))
   expect(request?.status).toBeLessThan(300)
+  const schema = responseSchema(id)
+  if (schema === undefined) expect(body).toBe('')
+  else expect(schema.safeParse(JSON.parse(body)).error).toBeUndefined()
   if (envelope === 'none') expect(result).toBeUndefined()
   else if (envelope === 'list') expect(result).toHaveProperty('data')
   else expect(result).toBeTypeOf('object')

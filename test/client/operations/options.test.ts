@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { operations } from '../../../src/client/resources/operations.ts'
+import { operations } from '../../../src/client/resources/built-in-operations.ts'
 import { json, makeClient, page, scripted } from '../../helpers/client.ts'
 import { run } from './calls.ts'
 

@@ -1,10 +1,10 @@
 import type { Me } from '../client/index.ts'
-import { randomId } from '../shared/bytes.ts'
-import { isObject, parseObject } from '../shared/json.ts'
-import { createSealer, type Sealer, type SealSecret } from '../shared/seal.ts'
+import { isObject, type JsonObject, parseObject } from '../shared/json.ts'
+import type { SealSecret } from '../shared/seal.ts'
+import { StoredTexts } from '../storage/interface.ts'
 import type { Connection } from './connection.ts'
+import { identityFromMe } from './connection-identity.ts'
 import { ConnectionStoreError } from './connection-store-error.ts'
-import { identityFromMe } from './identity.ts'
 
 /** A connection with its token: what the storage keeps under a key. */
 export interface ConnectionRecord {
@@ -73,17 +73,13 @@ interface RecordOrigin {
   readonly service: string
 }
 
-/** The start of an unencrypted record. */
-const plain = 'plain:'
-
 /**
- * Writes and reads records as text, which is encrypted if there is a secret, and encoded JSON otherwise. Each text is
- * different, so a write can be recognized by its text. A record contains its prefix, service and connection, so a text
- * that is copied to another place in the storage is rejected there.
+ * Writes and reads records as texts of a storage. A record contains its prefix, service and connection, so a text that is
+ * copied to another place in the storage is rejected there.
  */
 export class RecordFormat {
   readonly #origin: RecordOrigin
-  readonly #sealer: Sealer | undefined
+  readonly #texts: StoredTexts
   readonly #keepRevoked: boolean
 
   /**
@@ -93,39 +89,28 @@ export class RecordFormat {
   constructor({ prefix, service }: RecordOrigin, secret: SealSecret | undefined, keepRevoked: boolean) {
     this.#keepRevoked = keepRevoked
     this.#origin = { prefix, service }
-    this.#sealer = secret === undefined ? undefined : createSealer(secret, 'connection')
+    this.#texts = new StoredTexts(secret, 'connection')
   }
 
-  async write({ connection, accessToken, login, revocation }: ConnectionRecord): Promise<string> {
+  write({ connection, accessToken, login, revocation }: ConnectionRecord): Promise<string> {
     const content = { ...this.#origin, connection, accessToken, login, revocation }
-    // An encrypted text has a random initialization vector.
-    if (this.#sealer !== undefined) return this.#sealer.seal(content)
-    return `${plain}${encode(JSON.stringify({ nonce: randomId(), ...content }))}`
+    return this.#texts.write(connection.key, content)
   }
 
   async read(key: string, text: string): Promise<Found> {
-    const isPlain = text.startsWith(plain)
-    if (this.#sealer === undefined && !isPlain) {
-      // An encrypted text is a compact JWE, which has five parts.
-      return text.split('.').length === 5 ? unknownSecret(key) : damagedEntry(key)
-    }
-    // Anyone who can write to the storage could have put it there.
-    if (this.#sealer !== undefined && isPlain)
-      return damagedEntry(key, 'is not encrypted, although the store has a secret')
-    const opened = await this.#sealer?.open(text)
-    if (opened?.ok === false) return opened.failure === 'unknown-key' ? unknownSecret(key) : damagedEntry(key)
+    const opened = await this.#texts.open(key, text)
+    if ('failure' in opened) return { error: unreadable(key, opened.failure, opened.problem) }
     try {
-      const value = opened === undefined ? JSON.parse(decode(text.slice(plain.length))) : opened.value
-      const record = { ...(await this.#parse(value, key)), outdated: opened?.outdated === true }
+      const record = { ...(await this.#parse(opened.content, key)), outdated: opened.outdated }
       return record.accessToken === undefined && !this.#keepRevoked ? { mark: record } : { record }
     } catch {
-      return damagedEntry(key)
+      return { error: unreadable(key, 'damaged', 'is damaged') }
     }
   }
 
-  /** Returns the record in a value, with the connection rebuilt from its parts. Throws if it is invalid. */
-  async #parse(value: unknown, key: string): Promise<ConnectionRecord> {
-    const { prefix, service, connection: stored, accessToken, login, revocation } = parseObject(value) ?? {}
+  /** Returns the record in the content of a text, with the connection rebuilt from its parts. Throws if it is invalid. */
+  async #parse(content: JsonObject, key: string): Promise<ConnectionRecord> {
+    const { prefix, service, connection: stored, accessToken, login, revocation } = content
     const { connectedAt, revokedAt, metadata, ...me } = parseObject(stored) ?? {}
     const isRevoked = typeof revokedAt === 'number'
     const identity = await identityFromMe(me as Me)
@@ -152,32 +137,13 @@ export class RecordFormat {
   }
 }
 
-/**
- * Returns a text as base64url. Errors of a storage can quote its entries, and a token there can be redacted only if it
- * is encoded. The encoding protects no secrets.
- */
-function encode(text: string): string {
-  return btoa(encodeURIComponent(text)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
-}
-
-function decode(text: string): string {
-  return decodeURIComponent(atob(text.replaceAll('-', '+').replaceAll('_', '/')))
-}
-
-function damagedEntry(key: string, what = 'is damaged'): Found {
-  const error = new ConnectionStoreError(`The entry of the connection "${key}" ${what}.`, {
-    reason: 'entry_damaged',
+function unreadable(key: string, failure: 'damaged' | 'secret_unknown', problem: string): ConnectionStoreError {
+  return new ConnectionStoreError(`The entry of the connection "${key}" ${problem}.`, {
+    reason: failure === 'damaged' ? 'entry_damaged' : failure,
     key,
-    hint: 'Log in again to replace it, or remove the connection.',
+    hint:
+      failure === 'damaged'
+        ? 'Log in again to replace it, or remove the connection.'
+        : 'Add its secret to the list, after the newest one, or log in again.',
   })
-  return { error }
-}
-
-function unknownSecret(key: string): Found {
-  const error = new ConnectionStoreError(`The entry of the connection "${key}" is encrypted with an unknown secret.`, {
-    reason: 'secret_unknown',
-    key,
-    hint: 'Add its secret to the list, after the newest one, or log in again.',
-  })
-  return { error }
 }

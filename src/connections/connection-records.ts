@@ -7,8 +7,8 @@ import {
   Turns,
 } from '../storage/interface.ts'
 import { isConnectionKey } from './connection-key.ts'
+import type { ConnectionRecord, Found, RecordFormat } from './connection-record.ts'
 import { ConnectionStoreError } from './connection-store-error.ts'
-import type { ConnectionRecord, Found, RecordFormat } from './record.ts'
 
 /**
  * The records of a store, by connection key. The key in the storage is `<base>:<connection key>`.

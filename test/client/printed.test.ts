@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { SupportWorkspace } from 'support-workspace-sdk'
 import { startSandbox } from 'support-workspace-sdk/sandbox'
 import { expect, test } from 'vitest'
-import { rejection } from './helpers/client.ts'
+import { rejection } from '../helpers/client.ts'
 
 test('a connected client, its lists and its errors print on a screen, without the token', async () => {
   await using sandbox = await startSandbox()
