@@ -13,8 +13,7 @@ import {
 import { redisStorage } from 'support-workspace-sdk/storage'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { describeOnRedis } from '../connections/helpers/servers.ts'
-import { readPage } from './page.ts'
-import { examplesFolder, writePage } from './write-page.ts'
+import { examplesFolder, readPage, writeFiles } from './page.ts'
 
 const names = ['replies', 'counts', 'organization-replies'] as const
 type Name = (typeof names)[number]
@@ -47,7 +46,7 @@ describeOnRedis((path) => {
     vi.stubEnv('LOGIN_SECRET', secret)
     // A module runs only once.
     const folder = `${examplesFolder}/background-jobs-${++tests}`
-    await writePage(readPage('docs/bullmq.md'), folder)
+    await writeFiles(readPage('docs/bullmq.md').files, folder)
     const before = process.listeners('SIGTERM')
     const { replies, counts } = await import(/* @vite-ignore */ `${folder}/bullmq.mts`)
     const { organizationReplies } = await import(/* @vite-ignore */ `${folder}/organizations.mts`)

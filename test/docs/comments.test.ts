@@ -5,7 +5,7 @@ import { ConnectionStore, createLoginHandlers, memoryStorage, OAuthApp } from 's
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterAll, beforeAll, describe, test, vi } from 'vitest'
 import { commentExamples, writeExamples } from './comment-examples.ts'
-import { examplesFolder } from './write-page.ts'
+import { examplesFolder } from './page.ts'
 
 const folder = `${examplesFolder}/comments`
 const examples = commentExamples()

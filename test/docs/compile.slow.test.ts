@@ -1,9 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { commentExamples, writeExamples } from './comment-examples.ts'
-import { root } from './page.ts'
+import { examplesFolder, root } from './page.ts'
 import { problemsIn } from './problems.ts'
-import { examplesFolder } from './write-page.ts'
 
 test('every example of the docs comments compiles in strict mode', async () => {
   const examples = commentExamples()

@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Inside the project, so that the programs of a page resolve its packages. */
+export const examplesFolder = `${root}test/docs/.examples`
 
 /** A page of the documents, and what a reader copies from it. */
 export interface Page {
@@ -50,9 +54,31 @@ export function readPage(path: string): Page {
   return { path, files, packages }
 }
 
-/** Returns the file that an import of another file of the page leads to. */
+/** Returns a program of a page: its file, and the files of the page that it imports. */
+export function programOf({ path, files }: Page, name: string): Map<string, string> {
+  const program = new Map<string, string>()
+  const add = (file: string) => {
+    const code = files.get(file)
+    if (code === undefined) throw new Error(`${path}: ${name} imports ${file}, which the page does not show.`)
+    if (program.has(file)) return
+    program.set(file, code)
+    importsOf(file, code).forEach(add)
+  }
+  add(name)
+  return program
+}
+
+/** Returns the files that the imports of other files of the page lead to. */
 export function importsOf(name: string, code: string): string[] {
   return [...code.matchAll(/ (?:from|import\() ?'(\.[^']+)'/g)].map(([, path = '']) => {
     return new URL(path, `file:///${dirname(name)}/`).pathname.slice(1)
   })
+}
+
+/** Writes files into a folder. */
+export async function writeFiles(files: ReadonlyMap<string, string>, folder: string): Promise<void> {
+  for (const [name, code] of files) {
+    await mkdir(dirname(`${folder}/${name}`), { recursive: true })
+    await writeFile(`${folder}/${name}`, code)
+  }
 }

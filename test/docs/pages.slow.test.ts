@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { installPacked, type Project } from '../package/packed.ts'
-import { importsOf, readPage, root } from './page.ts'
+import { importsOf, programOf, readPage, root } from './page.ts'
 import { programs } from './programs/index.ts'
-import { install, openReader, type Program, saveFiles } from './reader.ts'
+import { install, makeFolder, openReader, type Program } from './reader.ts'
 
 /** As the page on TypeScript says. */
 const compilerOptions = {
@@ -28,7 +28,7 @@ let pages: string
 beforeAll(async () => {
   project = await installPacked()
   pages = await mkdtemp(join(tmpdir(), 'pages-'))
-}, 120_000)
+}, 300_000)
 afterAll(async () => {
   await project.remove()
   await rm(pages, { recursive: true, force: true })
@@ -39,10 +39,9 @@ const only = process.env.PAGE ?? ''
 describe.each(Object.entries(programs).filter(([path]) => path.includes(only)))('%s', (path, entries) => {
   const page = readPage(path)
   const modules = () => `${pages}/${path}/node_modules`
-  /** Returns a folder with the files of the page. */
-  const save = async (name: string) => {
+  const save = async (name: string, files = page.files) => {
     const folder = `${pages}/${path}/${name.replaceAll('/', '-')}`
-    await saveFiles(page, folder, modules())
+    await makeFolder(folder, files, modules())
     return folder
   }
 
@@ -73,6 +72,6 @@ describe.each(Object.entries(programs).filter(([path]) => path.includes(only)))(
     },
   )
   test.each(runnable)('%s', async (name, use) => {
-    await use(await openReader(await save(name), name))
+    await use(await openReader(page, await save(name, programOf(page, name)), name))
   })
 })

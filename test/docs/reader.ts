@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { type Sandbox, type SandboxOptions, startSandbox } from 'support-workspace-sdk/sandbox'
 import { onTestFinished } from 'vitest'
-import { type Page, root } from './page.ts'
+import { type Page, programOf, root, writeFiles } from './page.ts'
 
 /** A program that has ended. */
 export interface Ended {
@@ -23,7 +23,7 @@ export interface Site {
   stop(): Promise<Ended>
 }
 
-/** A reader who has saved the files of a page and starts one of them. */
+/** A reader who has saved one program of a page and starts it. */
 export interface Reader {
   /** The folder with the files, in which programs run. */
   readonly folder: string
@@ -31,6 +31,8 @@ export interface Reader {
   readonly sandbox: Sandbox
   /** Starts the service with other options. Call this before the first `run`. */
   useSandbox(options: SandboxOptions): Promise<Sandbox>
+  /** Saves another program of the page. */
+  save(file: string): Promise<void>
   /** Runs the program to its end. */
   run(given?: Given): Promise<Ended>
   /** Runs the program until the test has ended, and returns when it answers requests. */
@@ -40,7 +42,7 @@ export interface Reader {
 interface Given {
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** Another file of the page than that of the test. */
+  /** Another program than that of the test. One of the page is saved first. */
   readonly file?: string
 }
 
@@ -66,18 +68,16 @@ export async function install(page: Page, modules: string, packed: string): Prom
   }
 }
 
-/** Writes the files of a page into a folder as `npm init -y` makes it, which has the `node_modules` of the page. */
-export async function saveFiles(page: Page, folder: string, modules: string): Promise<void> {
-  for (const [name, code] of page.files) {
-    await mkdir(dirname(join(folder, name)), { recursive: true })
-    await writeFile(join(folder, name), code)
-  }
+/** Makes a folder as `npm init -y` does, with files and the `node_modules` of their page. */
+export async function makeFolder(folder: string, files: Page['files'], modules: string): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  await writeFiles(files, folder)
   await writeFile(join(folder, 'package.json'), '{ "name": "reader", "version": "1.0.0", "type": "commonjs" }')
   await symlink(modules, join(folder, 'node_modules'), 'junction')
 }
 
-/** Opens the folder of a page for one of its programs. */
-export async function openReader(folder: string, file: string): Promise<Reader> {
+/** Opens a folder with one program of a page, and nothing else of the page. */
+export async function openReader(page: Page, folder: string, file: string): Promise<Reader> {
   const port = await freePort()
   const redirectUri = `http://127.0.0.1:${port}/callback`
   const start = async (options: SandboxOptions) => {
@@ -92,7 +92,14 @@ export async function openReader(folder: string, file: string): Promise<Reader> 
   }
   let sandbox = await start({})
 
-  const launch = ({ args = [], env = {}, file: name = file }: Given) => {
+  /** Saves a program, and leaves files that a test has changed. */
+  const save = (name: string) => {
+    const missing = [...programOf(page, name)].filter(([other]) => !existsSync(join(folder, other)))
+    return writeFiles(new Map(missing), folder)
+  }
+
+  const launch = async ({ args = [], env = {}, file: name = file }: Given) => {
+    if (page.files.has(name)) await save(name)
     const given = {
       SUPPORT_WORKSPACE_URL: sandbox.url,
       SUPPORT_WORKSPACE_TOKEN: sandbox.issueToken({ actor: 'self' }),
@@ -119,14 +126,15 @@ export async function openReader(folder: string, file: string): Promise<Reader> 
     get sandbox() {
       return sandbox
     },
+    save,
     useSandbox: async (options) => {
       await sandbox.close()
       sandbox = await start(options)
       return sandbox
     },
-    run: (given = {}) => launch(given).ended,
+    run: async (given = {}) => (await launch(given)).ended,
     async serve(given = {}) {
-      const { child, output, ended } = launch(given)
+      const { child, output, ended } = await launch(given)
       const url = `http://127.0.0.1:${port}`
       await answering(url, child, output)
       const stop = () => {

@@ -18,7 +18,7 @@ function messagesOf(heading: string): string[] {
   )
 }
 
-test.each(['Token and login', 'Calls', 'Jobs', 'Sandbox'])('quotes what the code says about "%s"', (heading) => {
+test.each(['Token and login', 'Calls', 'Jobs'])('quotes what the code says about "%s"', (heading) => {
   const messages = messagesOf(heading).filter((message) => !ofOthers.test(message))
   expect(messages.length).toBeGreaterThan(1)
   const isSaid = (message: string) =>

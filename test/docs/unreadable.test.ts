@@ -5,8 +5,7 @@ import { SupportWorkspace } from 'support-workspace-sdk'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { jitter } from '../helpers/clock.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
-import { readPage } from './page.ts'
-import { examplesFolder } from './write-page.ts'
+import { examplesFolder, readPage } from './page.ts'
 
 const startSandbox = useSandboxes()
 

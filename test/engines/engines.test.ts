@@ -10,9 +10,8 @@ import type { Inngest, InngestFunction } from 'inngest'
 import { serve } from 'inngest/edge'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { readPage, root } from '../docs/page.ts'
+import { readPage, root, writeFiles } from '../docs/page.ts'
 import { problemsIn } from '../docs/problems.ts'
-import { writePage } from '../docs/write-page.ts'
 
 /** Inside this folder, so that the examples resolve the packages of the engines. */
 const folder = fileURLToPath(new URL('.examples', import.meta.url))
@@ -39,7 +38,7 @@ afterEach(async () => {
 /** Runs a file of a page, and returns its exports. A module runs only once, so each test has a folder. */
 async function load<Exports>(page: string, name: string): Promise<Exports> {
   const own = `${folder}/${++tests}`
-  await writePage(readPage(`docs/${page}.md`), own)
+  await writeFiles(readPage(`docs/${page}.md`).files, own)
   return import(/* @vite-ignore */ `${own}/${name}`)
 }
 
@@ -47,7 +46,7 @@ test('this test and the programs of the pages compile in strict mode', async () 
   const files = [`${root}test/engines/engines.test.ts`]
   for (const name of ['inngest', 'trigger-dev', 'temporal']) {
     const page = readPage(`docs/${name}.md`)
-    await writePage(page, `${folder}/${name}`)
+    await writeFiles(page.files, `${folder}/${name}`)
     files.push(...[...page.files.keys()].map((file) => `${folder}/${name}/${file}`))
   }
   expect(problemsIn(files, `${root}test/engines`)).toEqual([])

@@ -3,8 +3,7 @@ import type { SupportWorkspace } from 'support-workspace-sdk'
 import { type FaultTestOptions, type FaultTestWorld, faultTest } from 'support-workspace-sdk/fault-test'
 import { WriteJournal } from 'support-workspace-sdk/journal'
 import { afterAll, beforeAll, expect, vi } from 'vitest'
-import { readPage } from '../docs/page.ts'
-import { examplesFolder, writePage } from '../docs/write-page.ts'
+import { examplesFolder, readPage, writeFiles } from '../docs/page.ts'
 
 type Journal = WriteJournal<'self'>
 
@@ -23,7 +22,7 @@ export function loadFunctions(): void {
   beforeAll(async () => {
     for (const name of ['log', 'error'] as const) vi.spyOn(console, name).mockImplementation(() => {})
     const load = async (page: string, name: string) => {
-      await writePage(readPage(`docs/${page}.md`), `${folder}/${page}`)
+      await writeFiles(readPage(`docs/${page}.md`).files, `${folder}/${page}`)
       return import(/* @vite-ignore */ `${folder}/${page}/${name}.mts`)
     }
     functions = {

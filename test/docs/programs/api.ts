@@ -254,6 +254,9 @@ console.log(names.includes('RateLimitError'), (await impatient.me()).actor)`
       const { url: empty } = await serve()
       expect(await (await fetch(empty)).text()).toBe('')
     },
+    'text.mts': async ({ run }) => {
+      expect(await run()).toMatchObject({ code: 0, stdout: 'Yes, please.\nShall I refund it?\n' })
+    },
   },
 
   'docs/polling.md': {

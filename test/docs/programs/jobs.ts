@@ -397,6 +397,12 @@ export const jobs: Programs = {
       expect((await run({ args: [key, 'applied'] })).code).toBe(0)
       expect((await run({ env: later })).stdout).toBe('')
     },
+    'last-look.mts': async ({ run, sandbox }) => {
+      for (let runs = 0; runs < 2; runs += 1) {
+        expect((await run()).code).toBe(0)
+        expect(sandbox.state.writes).toHaveLength(1)
+      }
+    },
     'task.mts': async ({ run, sandbox }) => {
       // The response is lost, so only `find` can tell.
       sandbox.faults.add({ method: 'POST', drop: 'after-effect' })

@@ -248,10 +248,12 @@ function routes(fileOf: (name: string) => string, argument: string): Record<stri
   const names = ['login', 'callback', 'inbox']
   const imports = (name: string) => async (reader: Reader) => {
     await writeFile(`${reader.folder}/package.json`, '{ "type": "module" }')
+    await reader.save(fileOf(name))
     await writeFile(`${reader.folder}/import.mjs`, `console.log(typeof (await import('./${fileOf(name)}')).GET)`)
     expect((await reader.run({ file: 'import.mjs' })).stdout).toBe('function\n')
   }
   const logsIn = async (reader: Reader) => {
+    for (const name of names) await imports(name)(reader)
     const modules = names.map((name) => `import * as ${name} from './${fileOf(name)}'`).join('\n')
     const call = `({ ${names} })[new URL(request.url).pathname.slice(1)].GET(${argument})`
     const { url } = await serveThrough(reader, modules, call)
@@ -261,10 +263,7 @@ function routes(fileOf: (name: string) => string, argument: string): Record<stri
   return {
     [fileOf('login')]: imports('login'),
     [fileOf('callback')]: imports('callback'),
-    [fileOf('inbox')]: async (reader) => {
-      await imports('inbox')(reader)
-      await logsIn(reader)
-    },
+    [fileOf('inbox')]: logsIn,
   }
 }
 
@@ -486,10 +485,10 @@ export const login: Programs = {
       const [organization] = sandbox.state.organizations
       const name = organization?.name ?? 'no organization'
       const { stdout } = await run()
-      expect(stdout).toMatch(new RegExp(`^0\n${name} \\d{4}-\\d\\d-\\d\\dT.+Z\n\\[\n? *'conversations:read'`))
+      expect(stdout).toMatch(new RegExp(`^${name} \\d{4}-\\d\\d-\\d\\dT.+Z\n\\[\n? *'conversations:read'`))
       sandbox.revokeAll()
       expect((await run()).stderr).toContain('AuthenticationError')
-      expect((await run()).stdout).toMatch(new RegExp(`^0\n${name} .+Z\n$`))
+      expect((await run()).stdout).toMatch(new RegExp(`^${name} .+Z\n$`))
     },
     'reseal.mts': async ({ run, sandbox }) => {
       const LOGIN_SECRET = 'another-secret-for-the-tests-with-32-characters'

@@ -69,14 +69,6 @@ export const start: Programs = {
     },
   },
 
-  'docs/quickstart.md': {
-    'first.mjs': async ({ run }) => {
-      const { code, stdout } = await run()
-      expect(code).toBe(0)
-      expect(printedIn(await pageText('docs/quickstart.md'))).toEqual([stdout])
-    },
-  },
-
   'docs/service-token.md': {
     'report.mts': async ({ run, sandbox, folder }) => {
       const token = sandbox.issueToken({ actor: 'app', scopes: ['contacts:read'] })
