@@ -141,12 +141,7 @@ const sabotages: readonly Sabotage[] = [
     "if (author === you) return { author: 'you', isAutomatic }",
     '',
   ],
-  [
-    '`skip` acknowledges another change',
-    'records.ts',
-    'now.outbox.filter((each) => each !== change)',
-    'now.outbox.slice(1)',
-  ],
+  ['an acknowledgement removes the other changes', 'records.ts', 'now.outbox.filter((each) => each !== change)', '[]'],
   [
     'what another process has stored meanwhile is left behind',
     'steps.ts',

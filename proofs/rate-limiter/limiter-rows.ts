@@ -4,6 +4,9 @@
 
 import { readFileSync } from 'node:fs'
 import { AdaptiveRateLimiter, type RateLimiter } from 'support-workspace-sdk'
+import { ChangeFeed } from 'support-workspace-sdk/changes'
+import { memoryStorage } from 'support-workspace-sdk/storage'
+import { SimulatedService } from '../../test/changes/simulated-service.ts'
 import { Random } from '../../test/helpers/random.ts'
 import {
   bucket,
@@ -293,6 +296,51 @@ function polls(
   }
 }
 
+/** The same with a change feed in each worker. */
+function feeds(
+  title: string,
+  interval: number,
+  limitersOf: (limiter: () => RateLimiter) => readonly [RateLimiter, RateLimiter],
+  misses: Row['misses'],
+): Row {
+  return {
+    title: `20 in each minute, replies beside change feeds after ${interval} s, ${title}`,
+    async run(seed, limiter) {
+      const clock = new SimulatedClock()
+      const random = new Random(seed)
+      const limit = perMinute(20)
+      const end = 30 * minute
+      const [reads, replies] = [new Tally(5 * minute, end), new Tally(5 * minute, end)]
+      const stop = new AbortController()
+      for (const rateLimiter of limitersOf(limiter)) {
+        const answer = new SimulatedService({ seed, conversations: 30 }).fetch
+        const { workspace } = new SimulatedClient(clock, random, limit, reads, rateLimiter, { answer })
+        void watch(
+          new ChangeFeed({ workspace, storage: memoryStorage(), interval: interval * second, signal: stop.signal }),
+        )
+        void new SimulatedClient(clock, random, limit, replies, rateLimiter).load(1 / 30, end, '/replies', 'POST')
+        await clock.runUntil(clock.now + 15 * second)
+      }
+      await clock.runUntil(end)
+      stop.abort()
+      await clock.runUntil(end + 5 * minute)
+      clock.stop()
+      const used = (replies.served + reads.served) / 5
+      return { failed: replies.failed, refused: replies.refusedShare, used, p95: replies.p95(), late: 0 }
+    },
+    misses,
+  }
+}
+
+/** Runs a feed until it is stopped. */
+async function watch(feed: ChangeFeed): Promise<void> {
+  try {
+    for await (const _ of feed);
+  } catch (error) {
+    if (feed.status().passes === 0) throw error
+  }
+}
+
 const beside = [
   polls('1 process', 1, oneOf, ({ failed, used, p95 }) =>
     failed > 0 ? 'failed' : used < 90 ? 'used' : p95 > 60 && 'p95',
@@ -306,6 +354,16 @@ const beside = [
     ({ failed, p95 }) => (failed > 10 ? 'failed' : p95 < 60 && 'better'),
   ),
   polls(
+    '2 processes',
+    10,
+    (limiter) => [limiter(), limiter()],
+    ({ failed, p95 }) => (failed > 0 ? 'failed' : p95 > 1 && 'p95'),
+  ),
+  // While a feed waits for a digest, the simulated time goes on, so feeds do not use the limit fully.
+  feeds('1 process', 1, oneOf, ({ failed, used, p95 }) =>
+    failed > 0 ? 'failed' : used < 15 ? 'used' : p95 > 60 && 'p95',
+  ),
+  feeds(
     '2 processes',
     10,
     (limiter) => [limiter(), limiter()],

@@ -1,4 +1,4 @@
-import { type RateLimiter, SupportWorkspace } from 'support-workspace-sdk'
+import { type RateLimiter, SupportWorkspace, type WebFetch } from 'support-workspace-sdk'
 import type { Random } from '../../test/helpers/random.ts'
 
 /** Returns 0 if a request is served at this time, otherwise the milliseconds until it would be. */
@@ -92,6 +92,8 @@ export interface ServiceOptions {
   readonly latency?: number
   /** Whether the client's calls give way to writes. */
   readonly background?: boolean
+  /** Answers what is not refused. */
+  readonly answer?: WebFetch
 }
 
 /** What became of the calls that were made in a time, and of the requests in that time. */
@@ -128,7 +130,7 @@ export class Tally {
 export class SimulatedClient {
   readonly #clock: SimulatedClock
   readonly #tally: Tally
-  readonly #workspace: SupportWorkspace
+  readonly workspace: SupportWorkspace
 
   constructor(
     clock: SimulatedClock,
@@ -136,14 +138,15 @@ export class SimulatedClient {
     limit: Limit,
     tally: Tally,
     rateLimiter: RateLimiter | undefined,
-    { hasHeader = true, latency = 50, background = false }: ServiceOptions = {},
+    { hasHeader = true, latency = 50, background = false, answer }: ServiceOptions = {},
   ) {
     this.#clock = clock
     this.#tally = tally
-    const fetch = async () => {
+    const fetch: WebFetch = async (url, init) => {
       await clock.wait(latency * (0.5 + random.next()))
       const wait = limit(clock.now)
       if (clock.now >= tally.from && clock.now < tally.to) tally[wait > 0 ? 'refused' : 'served'] += 1
+      if (wait === 0 && answer !== undefined) return answer(url, init)
       const headers = new Headers(wait > 0 && hasHeader ? { 'retry-after': String(Math.ceil(wait / 1_000)) } : {})
       return { status: wait > 0 ? 429 : 200, headers, text: async () => '{}' }
     }
@@ -154,13 +157,13 @@ export class SimulatedClient {
       rateLimitKey: 'key',
       ...(rateLimiter && { rateLimiter }),
     })
-    this.#workspace = background ? workspace.withOptions({ background }) : workspace
+    this.workspace = background ? workspace.withOptions({ background }) : workspace
   }
 
   /** Makes a call. Resolves when it is over, whether it succeeds or not. */
   async call(path: `/${string}` = '/things', method: 'GET' | 'POST' = 'GET'): Promise<void> {
     const madeAt = this.#clock.now
-    const isFailed = await this.#workspace.request(method, path).then(
+    const isFailed = await this.workspace.request(method, path).then(
       () => false,
       () => true,
     )

@@ -182,8 +182,13 @@ export class Reader {
     const response = await this.#send(this.#address, init)
     if (response.status !== 200) return response
     const text = await response.text()
+    const { status, headers } = response
+    const read = { status, headers, text: async () => text }
+    const me = parseObject(text)
+    // The client says what is wrong with the response.
+    if (me === undefined) return read
     try {
-      const { organization, author } = identityOf(parseObject(text) ?? {})
+      const { organization, author } = identityOf(me)
       const place = await sha256(JSON.stringify([this.#address, organization]))
       this.#place ??= place
       if (this.#place !== place) throw otherOrganization()
@@ -193,8 +198,7 @@ export class Reader {
       throw thrown
     }
     this.#verified = authorization
-    const { status, headers } = response
-    return url === this.#address ? { status, headers, text: async () => text } : this.#send(url, init)
+    return url === this.#address ? read : this.#send(url, init)
   }
 
   async #send(url: string, init: FetchInit): Promise<FetchResponse> {

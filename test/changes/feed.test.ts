@@ -117,7 +117,14 @@ describe('messages are read', () => {
     const added = [...service.conversations.keys()].map((id) => service.addMessage(id))
     const run = new Process(service, storage, { auditEvery: 100_000, interval: 1000, passes: 120 })
     const before = service.counts.messages
+    const perPass: number[] = []
+    service.onRequest = (path, query) => {
+      if (path === '/conversations' && !query.has('after')) perPass.push(0)
+      if (path.endsWith('messages')) perPass[perPass.length - 1] = (perPass.at(-1) ?? 0) + 1
+    }
     const found = await run.read()
+    // Not all at once.
+    expect(Math.max(...perPass)).toBeLessThan(8)
     expect(found.sort()).toEqual(added.map((id) => `messages created ${id}`).sort())
     expect(run.feed.status().foundByAudit).toBe(20)
     // Each once for the audit, each once more because it was found changed, and those whose turn has come again.
@@ -500,6 +507,15 @@ describe('a token', () => {
     expect(service.counts.lists).toBe(before)
     service.me = {}
     await expect(new Process(service, storage, { passes: 1 }).read()).rejects.toThrow('does not tell the organization')
+  })
+
+  test('is asked about again if the response was no JSON', async () => {
+    const service = new SimulatedService({})
+    let left = 2
+    service.answer = (path) => (path === '/me' && left-- > 0 ? new Response('<html>') : undefined)
+    const run = new Process(service, memoryStorage(), { passes: 1 })
+    expect(await run.read()).toHaveLength(33)
+    expect(run.problems).toHaveLength(2)
   })
 
   test('that a provider changes is asked about before it reads', async () => {

@@ -301,6 +301,8 @@ console.log(names.includes('RateLimitError'), (await impatient.me()).actor)`
       expect(code).toBe(0)
       expect(linesOf(stdout)).toEqual([`conversations updated ${id}`, `messages created ${message}`])
     },
+    'job.mts': { typesOnly: 'the loop of once.mts, for a queue to call' },
+    'change.mts': { typesOnly: 'a type' },
   },
 
   'docs/typescript.md': {
