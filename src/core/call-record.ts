@@ -4,9 +4,9 @@ import { notify } from '../shared/notify.ts'
 import { CallClock, type WholeCall } from './call-clock.ts'
 import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
 import type { PreparedCall } from './input.ts'
-import type { Sending } from './middleware.ts'
 import type { ResponseHead } from './response.ts'
 import { retryAfterOf } from './retry.ts'
+import type { Sending } from './send-through.ts'
 import type { ClientSettings } from './settings.ts'
 
 /** Starts anywhere, because two copies of this package (ESM and CommonJS) can share hooks. */

@@ -5,8 +5,8 @@ import type { Reply } from './call.ts'
 import { actorSelfRequired, timeoutError } from './call-errors.ts'
 import { CallRecord } from './call-record.ts'
 import { type PreparedCall, urlOf } from './input.ts'
-import { type Sending, sendThrough } from './middleware.ts'
 import { sendUntilDone } from './retrying.ts'
+import { type Sending, sendThrough } from './send-through.ts'
 import type { ClientSettings } from './settings.ts'
 
 /** The settings of a client, and the function that sends its calls. */

@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const decisions = globSync('decisions/*.md', { cwd: root }).sort()
 
-const folders = '{src,test,scripts,examples,bench,docs,decisions,.changeset,.ci,.github}'
+const folders = '{src,test,proofs,scripts,examples,bench,docs,decisions,.changeset,.ci,.github}'
 const exclude = (name: string) => ['node_modules', '.examples', 'artifacts'].includes(basename(name))
 /** The files and folders of the repository. */
 const paths = [...globSync([`${folders}/**`, '*'], { cwd: root, exclude }), '.github', '.ci'].map((path) => `/${path}`)
@@ -76,7 +76,7 @@ describe('documents', () => {
   test.each([
     ['a path', 'See `src/core/nowhere.ts`.', ['src/core/nowhere.ts']],
     ['the end of a path', 'See `nowhere.ts` and `resources/`.', ['nowhere.ts']],
-    ['a pattern', '`test/**/*.proof.test.ts`, `test/**/*.none.test.ts`', ['test/**/*.none.test.ts']],
+    ['a pattern', '`test/**/*.slow.test.ts`, `test/**/*.none.test.ts`', ['test/**/*.none.test.ts']],
     ['a script', '`npm run lint`, `npm run nothing -- --all`', ['npm run nothing -- --all']],
     ['a path of a command', '`npx vitest run test/core test/none`', ['test/none']],
     ['a name', '`SupportWorkspace`, `classOfNothing`', ['classOfNothing']],
