@@ -39,7 +39,7 @@ export interface PlantedProgram {
 }
 
 export const plantedPrograms: readonly PlantedProgram[] = [
-  { file: 'reply-journal.mjs', quick: [], all: {} },
+  { file: 'reply-journal.mjs', isProof: true, quick: [], all: {} },
   {
     file: 'reply-note-state-first.mjs',
     isProof: true,
@@ -73,13 +73,19 @@ export const plantedPrograms: readonly PlantedProgram[] = [
   },
   {
     file: 'throws-after-write.mjs',
+    isProof: true,
     quick: [
       ...['unavailable@3', 'reset-after-effect@2', 'reset-after-effect@3', 'killed-before-request@3'],
       ...['killed-after-effect@2', 'killed-after-effect@3', 'killed-before-file-write@1'],
     ].map((id) => `${id} doubled`),
     all: { doubled: 26 },
   },
-  { file: 'never-ends.mjs', quick: ['revoked@1 never-ends', 'revoked@2 never-ends'], all: { 'never-ends': 4 } },
+  {
+    file: 'never-ends.mjs',
+    isProof: true,
+    quick: ['revoked@1 never-ends', 'revoked@2 never-ends'],
+    all: { 'never-ends': 4 },
+  },
 ]
 
 /** Returns the failures of a quick test of a program. */

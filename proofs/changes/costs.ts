@@ -11,10 +11,10 @@ import { join } from 'node:path'
 import { SupportWorkspace } from 'support-workspace-sdk'
 import { ChangeFeed } from 'support-workspace-sdk/changes'
 import { memoryStorage } from 'support-workspace-sdk/storage'
-import { moduleFor, open } from '../test/connections/helpers/open-storage.ts'
-import { findPostgres, startPostgres } from '../test/fleet/helpers/postgres-server.ts'
-import { startRedis } from '../test/fleet/helpers/redis-server.ts'
-import type { OpenStorage } from '../test/storage/contract.ts'
+import { moduleFor, open } from '../../test/connections/helpers/open-storage.ts'
+import { findPostgres, startPostgres } from '../../test/fleet/helpers/postgres-server.ts'
+import { startRedis } from '../../test/fleet/helpers/redis-server.ts'
+import type { OpenStorage } from '../../test/storage/contract.ts'
 
 const [conversations = 5000, messages = 5] = process.argv.slice(2, 4).map(Number)
 const wanted = (process.argv[4] ?? 'memory,sqlite,redis,postgres').split(',')
