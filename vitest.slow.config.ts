@@ -10,5 +10,6 @@ export default defineConfig({
     exclude: [...defaultExclude, 'test/docs/.examples/**'],
     isolate: true,
     silent: false,
+    testTimeout: 240_000,
   },
 })

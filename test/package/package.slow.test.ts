@@ -132,7 +132,7 @@ describe.each([
 ] as const)('through %s', (_, file, load) => {
   test.each<[string, (load: Load) => string, unknown]>([
     ['a job is fault-tested', faultTestsMe, { failures: [], refused: 'ok' }],
-    ['the sandbox carries its console', readsConsole, ['/_sandbox/style.css', '/_sandbox/console.js']],
+    ['the sandbox carries its console', readsConsole, ['/_sandbox/style.css', '/_sandbox/reload.js']],
     [
       'handlers() names the command that installs msw',
       lacksMsw,

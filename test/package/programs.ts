@@ -44,10 +44,10 @@ export const readsConsole = (load: Load) => `
 ${load('startSandbox', 'support-workspace-sdk/sandbox')}
 startSandbox().then(async (sandbox) => {
   const read = async (path) => (await fetch(sandbox.url + path)).text()
-  const files = [...(await read('/')).matchAll(/"(\\/_sandbox\\/(?:style|console)[^"]+)"/g)].map(([, path]) => path)
+  const files = [...(await read('/')).matchAll(/"(\\/_sandbox\\/(?:style|reload)[^"]+)"/g)].map(([, path]) => path)
   const [style, script] = await Promise.all(files.map(read))
   new Function(script)
-  console.log(JSON.stringify(files.filter(() => style.length > 1_000 && script.length > 1_000)))
+  console.log(JSON.stringify(files.filter(() => style.length > 1_000 && script.length > 200)))
   await sandbox.close()
 })
 `

@@ -97,7 +97,7 @@ async function approveReplies({ run, sandbox }: Reader): Promise<void> {
     expect([code, stdout]).toEqual([77, `Drafted reply:${message}\n`])
     const { stdout: list } = await run({ file: 'approve.mts' })
     const [line = ''] = linesOf(list)
-    expect(line).toMatch(`{ body_html: '<p>Thank you for “${question}”. We are on it.</p>' }`)
+    expect(line).toMatch(`{"body_html":"<p>Thank you for “${question}”. We are on it.</p>"}`)
     const [key = '', digest = ''] = line.split(' ')
     expect(key).toBe(`reply:${message}`)
     return [key, digest]
@@ -115,7 +115,7 @@ async function approveReplies({ run, sandbox }: Reader): Promise<void> {
   sandbox.answer(id, '<p>Attached.</p>')
   expect((await answer(...second)).code).toBe(0)
   expect(await run()).toMatchObject({ code: 0, stdout: `${second[0]} stale \n` })
-  expect((await answer((await draft('Thanks!'))[0])).code).toBe(0)
+  expect((await answer((await draft('Thanks!'))[0], 'reject')).code).toBe(0)
   expect(await run()).toMatchObject({ code: 0, stdout: '' })
   expect(sandbox.state.writes).toHaveLength(1)
 }

@@ -46,7 +46,10 @@ export const testing: Programs = {
       expect(exit).toBe(1)
       expect(stdout + stderr).toContain('LOST: the process killed after the effect at request')
     },
-    'reply.test.ts': passes('reply.test.ts', 1),
+    'reply.test.ts': async (reader) => {
+      await reader.save('reply.mts')
+      await passes('reply.test.ts', 1)(reader)
+    },
     'reply.mts': async ({ run, useSandbox }) => {
       const sandbox = await useSandbox({ conversations: 1 })
       const { code, stderr } = await run()
