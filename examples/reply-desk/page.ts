@@ -37,6 +37,12 @@ export function draftsPage(person: string, sender: string, cards: readonly Card[
     <script src="/update.js"></script>`
 }
 
+/** Returns a name without line breaks and the characters that could reorder or hide the text around it. */
+export function shownName(name: string | null | undefined): string {
+  const harmless = name?.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, ' ').trim()
+  return harmless || 'Nameless'
+}
+
 function card({ draft, messages }: Card): Markup {
   const { key, digest, state, reason = '', decisions } = draft
   const said = [...decisions.map((each) => `${each.decision} by ${each.by}`), reason].filter(Boolean).join(', ')
@@ -51,7 +57,7 @@ function card({ draft, messages }: Card): Markup {
       <input type="hidden" name="key" value="${key}"><input type="hidden" name="digest" value="${digest}">
       ${frame(htmlOf(draft))}<p><b class="state">${state}</b> ${said}</p>${state === 'pending' ? edit : ''}${buttons}
     </form>
-    <ol>${messages.map(({ user, body_html }) => html`<li><b>${user?.name ?? user?.email}</b>${frame(body_html ?? '')}</li>`)}</ol>
+    <ol>${messages.map(({ user, body_html }) => html`<li><b>${shownName(user?.name ?? user?.email)}</b>${frame(body_html ?? '')}</li>`)}</ol>
   </article>`
 }
 

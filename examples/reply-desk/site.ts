@@ -3,13 +3,20 @@ import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { generateSignedCookie, getSignedCookie } from 'hono/cookie'
 import { csrf } from 'hono/csrf'
+import { HTTPException } from 'hono/http-exception'
 import { secureHeaders } from 'hono/secure-headers'
-import { NotFoundError, SupportWorkspace, SupportWorkspaceError, textToHtml } from 'support-workspace-sdk'
+import {
+  InvalidArgumentError,
+  NotFoundError,
+  SupportWorkspace,
+  SupportWorkspaceError,
+  textToHtml,
+} from 'support-workspace-sdk'
 import { ApprovalsError } from 'support-workspace-sdk/approvals'
 import { htmlToText } from 'support-workspace-sdk/html'
 import { createLoginHandlers, type OAuthApp, scopesFor } from 'support-workspace-sdk/oauth'
 import type { Desk } from './desk.ts'
-import { draftsPage, htmlOf, layout, loginPage, noticePage } from './page.ts'
+import { draftsPage, htmlOf, layout, loginPage, noticePage, shownName } from './page.ts'
 
 /** A damaged entry must not hide the other drafts. */
 const onUnreadable = (error: ApprovalsError) => console.error(error.message)
@@ -21,6 +28,14 @@ const contentSecurityPolicy = {
   ...{ defaultSrc: ["'none'"], scriptSrc: self, connectSrc: self, formAction: self, frameAncestors: ["'none'"] },
   // For the frames of messages, which inherit the policy.
   ...{ styleSrc: ["'self'", "'unsafe-inline'"], imgSrc: ['data:'] },
+}
+
+/** What the signed cookie of a login says. */
+interface Session {
+  /** In milliseconds since the Unix epoch. */
+  readonly expiresAt: number
+  /** Who decides: name and id. */
+  readonly by: string
 }
 
 export function createSite({ workspace, approvals, secret }: Desk, app: OAuthApp, publicUrl: string) {
@@ -37,8 +52,9 @@ export function createSite({ workspace, approvals, secret }: Desk, app: OAuthApp
       if (organization === undefined || organization !== (await workspace.me()).organization?.id) {
         return new Response('This desk belongs to another organization.', { status: 403 })
       }
-      // A name alone can belong to two people.
-      const session = `${Date.now() + lifetime} ${person.user?.name} (${person.user?.id})`
+      // People choose their names. A name alone can be that of somebody else.
+      const by = `${shownName(person.user?.name)} (${person.user?.id})`
+      const session = JSON.stringify({ expiresAt: Date.now() + lifetime, by } satisfies Session)
       const options = { path: '/', httpOnly: true, sameSite: 'Lax', secure } as const
       const headers = { location, 'set-cookie': await generateSignedCookie(cookie, session, secret, options) }
       return new Response(null, { status: 303, headers })
@@ -46,8 +62,8 @@ export function createSite({ workspace, approvals, secret }: Desk, app: OAuthApp
   })
 
   /** Returns what is open, and what the person has decided last, so that the page says what became of it. */
-  async function draftsFor(decided = 'none') {
-    const last = await approvals.get(decided)
+  async function draftsFor(decided: string | undefined) {
+    const last = decided ? await approvals.get(decided) : undefined
     const open = (await approvals.list({ onUnreadable })).filter(({ key }) => key !== decided).slice(0, 20)
     const drafts = last === undefined ? open : [last, ...open]
     return { drafts, version: drafts.map(({ key, digest, state }) => `${key} ${digest} ${state}`).join() }
@@ -64,9 +80,10 @@ export function createSite({ workspace, approvals, secret }: Desk, app: OAuthApp
   site.get('/login/callback', (context) => login.callback(context.req.raw))
 
   site.use(async (context, next) => {
-    const [, expiresAt, person = ''] = /^(\d+) (.+)/.exec((await getSignedCookie(context, secret, cookie)) || '') ?? []
-    if (!(Number(expiresAt) > Date.now())) return context.html(layout(loginPage))
-    context.set('person', person)
+    const session = await getSignedCookie(context, secret, cookie)
+    const { expiresAt, by }: Session = session ? JSON.parse(session) : { expiresAt: 0, by: '' }
+    if (expiresAt <= Date.now()) return context.html(layout(loginPage))
+    context.set('person', by)
     await next()
     context.header('cache-control', 'no-store')
   })
@@ -78,20 +95,28 @@ export function createSite({ workspace, approvals, secret }: Desk, app: OAuthApp
     const orNone = (error: unknown) => (error instanceof NotFoundError ? { data: [] } : Promise.reject(error))
     const messagesOf = (id = '') => workspace.messages.list(id, { limit: 10 }).then(null, orNone)
     const cards = drafts.map(async (draft) => ({ draft, messages: (await messagesOf(draft.conversationId)).data }))
-    return context.html(layout(draftsPage(context.var.person, `${sender?.name}`, await Promise.all(cards)), version))
+    return context.html(
+      layout(draftsPage(context.var.person, shownName(sender?.name), await Promise.all(cards)), version),
+    )
   })
 
   site.get('/version', async (context) => context.text((await draftsFor(context.req.query('decided'))).version))
 
   site.post('/decide', async (context) => {
-    const { key = '', digest = '', step, text = '' } = await context.req.parseBody<Record<string, string>>()
-    const by = context.var.person
-    // Browsers send the lines of a textarea with CRLF.
-    const edit = text.replaceAll('\r\n', '\n')
-    const body =
-      edit === htmlToText(htmlOf(await approvals.get(key))).text ? undefined : { body_html: textToHtml(edit) }
-    if (step === 'approve') await approvals.approve(key, { digest, by, body })
-    else if (step === 'reject') await approvals.reject(key, { by })
+    const form = await context.req.parseBody()
+    const field = (name: string) => {
+      const value = form[name]
+      if (typeof value === 'string' && value.trim() !== '') return value
+      throw new HTTPException(400, { message: `The form has no text in its field "${name}".` })
+    }
+    const [key, step, by] = [field('key'), field('step'), context.var.person]
+    if (step === 'approve') {
+      // Browsers send the lines of a textarea with CRLF.
+      const text = field('text').replaceAll('\r\n', '\n')
+      const isEdited = text !== htmlToText(htmlOf(await approvals.get(key))).text
+      const body = isEdited ? { body_html: textToHtml(text) } : undefined
+      await approvals.approve(key, { digest: field('digest'), by, body })
+    } else if (step === 'reject') await approvals.reject(key, { by })
     else if (step === 'applied' || step === 'absent') await approvals.resolve(key, step)
     return context.redirect(`/?decided=${encodeURIComponent(key)}`, 303)
   })
@@ -99,7 +124,8 @@ export function createSite({ workspace, approvals, secret }: Desk, app: OAuthApp
   site.onError((error, context) => {
     if ('getResponse' in error) return error.getResponse()
     if (!(error instanceof SupportWorkspaceError)) throw error
-    return context.html(layout(noticePage(error.message)), error instanceof ApprovalsError ? 409 : 502)
+    const status = error instanceof InvalidArgumentError ? 400 : error instanceof ApprovalsError ? 409 : 502
+    return context.html(layout(noticePage(error.message)), status)
   })
   return site
 }

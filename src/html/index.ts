@@ -14,9 +14,17 @@ export interface HtmlText {
   readonly quoted: string
 }
 
-const paragraphElements = new Set(['p', 'blockquote', 'pre', 'ul', 'ol', 'table'])
-const lineElements = new Set(['br', 'div', 'li', 'tr', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6'])
-const hiddenElements = new Set(['script', 'style', 'title'])
+const setOf = (names: string) => new Set(names.split(' '))
+/** Elements with an empty line before and after them. */
+const paragraphElements = setOf('p blockquote pre ul ol dl table')
+/** Elements that begin a new line, and so does what follows them. */
+const lineElements = setOf(
+  'address article aside body caption center dd details dialog dir div dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr legend li main menu nav optgroup option search section summary tbody tfoot thead tr',
+)
+const cellElements = setOf('td th')
+const hiddenElements = setOf('script style title')
+/** In these, `<title/>` closes itself, and the content of a style or script ends at any tag. */
+const foreignElements = setOf('svg math')
 /** Classes of the element that mail programs put around a quoted message, or around the line above it. */
 const quoteClasses = new Set([
   'gmail_quote',
@@ -30,7 +38,7 @@ const quoteStarts = new Set(['divrplyfwdmsg', 'appendonsend'])
 
 /**
  * Returns the text of a message's HTML, in time proportional to its length. Scripts, styles, titles and comments are
- * left out. Text of a quoted message is in `quoted`: the content of `<blockquote>`, of the elements that Gmail, Outlook,
+ * left out. Cells of a row are separated by a tab. Text of a quoted message is in `quoted`: the content of `<blockquote>`, of the elements that Gmail, Outlook,
  * Proton Mail, Thunderbird and Yahoo put around it, and lines that begin with `>`.
  *
  * The result is text, so it can contain `<` and `&`. Escape it before you put it into a page.
@@ -45,14 +53,25 @@ export function htmlToText(html: string): HtmlText {
   if (typeof html !== 'string') {
     throw new InvalidArgumentError('html', '`html` must be a string.', "Pass `message.body_html ?? ''`.")
   }
-  const [text, quoted]: [string[], string[]] = [[], []]
+  const [text, quoted] = [new Lines(), new Lines()]
   let hidden: string | undefined
+  /** How many elements of `foreignElements` are open. */
+  let foreign = 0
   /** The element that quotes, and how many elements of this name are open in it. The tokenizer has no stack. */
   let quote: { readonly name: string; depth: number } | undefined
   let [element, attribute, value] = ['', '', '']
   const nameAt = (start: number, end: number) => html.slice(start, end).toLowerCase()
+  const lines = () => (quote === undefined ? text : quoted)
   const write = (part: string) => {
-    if (hidden === undefined) (quote === undefined ? text : quoted).push(part)
+    if (hidden === undefined) lines().write(part)
+  }
+  const breakAt = (name: string) => {
+    if (paragraphElements.has(name)) write('\n\n')
+    else if (lineElements.has(name) && !lines().isBlank) write('\n')
+  }
+  const closeForeign = () => {
+    foreign -= 1
+    hidden = undefined
   }
   const beginQuote = (name: string) => {
     write('\n\n')
@@ -65,9 +84,12 @@ export function htmlToText(html: string): HtmlText {
       ontextentity: (codePoint) => write(String.fromCodePoint(codePoint)),
       onopentagname: (start, end) => {
         element = nameAt(start, end)
-        if (element === 'br') write('\n')
+        if (foreign > 0 && hidden !== 'title') hidden = undefined
         if (hidden !== undefined) return
-        if (element === 'blockquote') write('\n\n')
+        breakAt(element)
+        if (element === 'br') write('\n')
+        if (cellElements.has(element) && !lines().isBlank) write('\t')
+        if (foreignElements.has(element)) foreign += 1
         if (hiddenElements.has(element)) hidden = element
         else if (quote?.name === element) quote.depth += 1
         else if (quote === undefined && element === 'blockquote') beginQuote(element)
@@ -86,12 +108,20 @@ export function htmlToText(html: string): HtmlText {
       },
       onclosetag: (start, end) => {
         const name = nameAt(start, end)
+        if (foreign > 0 && foreignElements.has(name)) closeForeign()
         if (name === hidden) hidden = undefined
-        else if (paragraphElements.has(name)) write('\n\n')
-        else if (lineElements.has(name)) write('\n')
+        // Browsers read `</br>` as `<br>`.
+        else if (name === 'br') write('\n')
+        else breakAt(name)
         if (quote?.name !== name) return
         quote.depth -= 1
         if (quote.depth === 0) quote = undefined
+      },
+      isInForeignContext: () => foreign > 0,
+      onselfclosingtag: () => {
+        if (foreign === 0) return
+        if (foreignElements.has(element)) closeForeign()
+        else if (element === hidden) hidden = undefined
       },
       onattribentity: ignore,
       oncdata: ignore,
@@ -100,24 +130,35 @@ export function htmlToText(html: string): HtmlText {
       onend: ignore,
       onopentagend: ignore,
       onprocessinginstruction: ignore,
-      onselfclosingtag: ignore,
     },
   )
   tokenizer.write(html)
   tokenizer.end()
-  const written = linesOf(text)
+  const written = text.all()
   const marked = written.filter((line) => line.startsWith('>')).map(withoutMarks)
   return {
     text: joined(written.filter((line) => !line.startsWith('>'))),
-    quoted: joined([...marked, ...(marked.length > 0 ? [''] : []), ...linesOf(quoted)]),
+    quoted: joined([...marked, ...(marked.length > 0 ? [''] : []), ...quoted.all()]),
   }
 }
 
-function linesOf(parts: readonly string[]): string[] {
-  return parts
-    .join('')
-    .split('\n')
-    .map((line) => line.trim())
+class Lines {
+  readonly #parts: string[] = []
+  /** Whether nothing is in the last line. */
+  isBlank = true
+
+  write(part: string): void {
+    const end = part.lastIndexOf('\n') + 1
+    this.isBlank = (this.isBlank || end > 0) && part.slice(end).trim() === ''
+    this.#parts.push(part)
+  }
+
+  all(): string[] {
+    return this.#parts
+      .join('')
+      .split('\n')
+      .map((line) => line.trim())
+  }
 }
 
 /** Returns a line without the `>` at its start. */

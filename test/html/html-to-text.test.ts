@@ -15,8 +15,46 @@ describe('htmlToText', () => {
     ['text after a script with the end tag of another element in it', '<script>"</style>"</script>text', 'text'],
     ['an entity beyond Unicode as a replacement character', '&#x110000;', '\uFFFD'],
     ['nothing of attributes', '<a title="1 > 0" href=x>link</a>', 'link'],
+    ['empty lines that the author wrote', '<div>One</div><div><br></div><div>Two</div>', 'One\n\nTwo'],
   ])('returns %s', (_, html, text) => {
     expect(htmlToText(html)).toEqual({ text, quoted: '' })
+  })
+
+  test.each([
+    ['Do not refund 10<div>5 EUR is enough</div>', 'Do not refund 10\n5 EUR is enough'],
+    ['<div>Order 12<div>34 items</div>56 left</div>78', 'Order 12\n34 items\n56 left\n78'],
+    ['<p>Yes<p>No', 'Yes\n\nNo'],
+    ['Yes<p>No</p>', 'Yes\n\nNo'],
+    ['<ul><li>1<li>2</ul>', '1\n2'],
+    ['Hi<ul><li>1</li></ul>', 'Hi\n\n1'],
+    ['<table><tr><td>Qty 1</td><td>2 EUR</td></tr><tr><th>3<td>4</table>5', 'Qty 1\t2 EUR\n3\t4\n\n5'],
+    ['<table><caption>1</caption><thead><tr><td>2</thead><tbody><tr><td>3</table>', '1\n2\n3'],
+    ['<table><tr><td>1</td><td>&gt; 5</td></tr></table>', '1\t> 5'],
+    ['1<hr>2', '1\n2'],
+    ['1<dl><dt>2</dt><dd>3</dd><dt>4<dd>5</dl>6', '1\n\n2\n3\n4\n5\n\n6'],
+    ['1<h1>2</h1>3', '1\n2\n3'],
+    ['1<section>2<article>3</article></section><footer>4', '1\n2\n3\n4'],
+    ['1<blockquote></blockquote>2', '1\n\n2'],
+    ['1</br>2', '1\n2'],
+    ['1<b>0</b><span>5</span><a>0</a>', '1050'],
+  ])('joins no words of blocks and cells: %j', (html, text) => {
+    expect(htmlToText(html)).toEqual({ text, quoted: '' })
+  })
+
+  test.each([
+    ['<svg><title/></svg>shown'],
+    ['<svg><style/></svg>shown'],
+    ['<svg><script/></svg>shown'],
+    ['<math><title/></math>shown'],
+    ['<svg><title></svg>shown'],
+    ['<svg><style>hidden</svg>shown'],
+    ['<svg><script>hidden<p>shown'],
+    ['<svg><title>hidden</title></svg>shown'],
+    ['<svg><svg/><title/></svg>shown'],
+    ['<svg/><title>hidden</title>shown<title/>hidden'],
+    ['</svg><style>"</svg>"</style>shown'],
+  ])('returns what follows a hidden element of svg and math: %j', (html) => {
+    expect(htmlToText(html)).toEqual({ text: 'shown', quoted: '' })
   })
 
   test.each([
@@ -60,10 +98,11 @@ describe('htmlToText', () => {
 
 const blanks = [' ', '\n', ' \n']
 const quotes = ['<blockquote>', '<div class=gmail_quote>', '<div class="a ', '</div>', '>\n', '<br>> ']
+const blocks = ['<div>', ' <div>', '<td>', '1<td>', '<svg>', '<svg/>', '<svg><title/>', '<svg><style>']
 const tags = ['<', '</', '<a', '<a>', '</b>', '</p>', '<a></b>', '<p title="', '<p a=']
 const entities = ['&', '&#', '&amp', '&notin']
 const unclosed = ['<!--', '<!-- -', '<![CDATA[', '<?', '<script>', '<script></script', '<style></styl']
-const hostilePieces = [...blanks, ...quotes, ...tags, ...entities, ...unclosed]
+const hostilePieces = [...blanks, ...quotes, ...blocks, ...tags, ...entities, ...unclosed]
 
 test('htmlToText of a hostile message of 100 kB takes linear time', async () => {
   // A worker, because counts of blocks are per thread and would otherwise mix with the coverage report of the whole suite.
