@@ -27,11 +27,12 @@ async function run(): Promise<number> {
   const [{ interrupted }, { runCommand }] = await Promise.all([import('./errors.ts'), import('./main.ts')])
   const interrupt = new AbortController()
   const stop = () => interrupt.abort(interrupted(process.argv.slice(2).find((each) => !each.startsWith('-'))))
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
+  const signals = ['SIGINT', 'SIGTERM'] as const
+  for (const signal of signals) process.once(signal, stop)
   const env = { ...process.env }
   // A process that is started, such as the browser, must not inherit them.
   for (const name of ['SUPPORT_WORKSPACE_TOKEN', 'SUPPORT_WORKSPACE_CLIENT_SECRET']) delete process.env[name]
-  return runCommand({
+  const exitCode = await runCommand({
     args: process.argv.slice(2),
     env,
     stdin: process.stdin,
@@ -42,4 +43,7 @@ async function run(): Promise<number> {
     interrupt: stop,
     openBrowser: async (address) => (await import('open')).default(address),
   })
+  // After the work, a signal ends the process at once, as it does without a listener.
+  for (const signal of signals) process.off(signal, stop)
+  return exitCode
 }

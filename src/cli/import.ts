@@ -223,12 +223,13 @@ async function prepare(
     const key = `contact:${email}`
     // The list also has the contacts that an earlier run has created.
     if (existing.has(email) && (await journal?.get(key)) === undefined) return ['existed']
+    if (journal === undefined) return ['created']
     const { email: address = '', name, ...extraBody } = fields
     const body = { email: address, ...(name !== undefined && { name }) }
-    const isDone = (await journal?.get(key))?.state === 'applied'
+    const isDone = (await journal.get(key))?.state === 'applied'
     const timer = setInterval(countDown, 1_000)
     await journal
-      ?.once(key, ({ contacts }) => contacts.create(body, { extraBody, signal }))
+      .once(key, ({ contacts }) => contacts.create(body, { extraBody, signal }))
       .finally(() => {
         clearInterval(timer)
         checks.delete(key)

@@ -1,6 +1,7 @@
 // What only a separate process shows: signals, closed pipes, warnings of the runtime. Everything else runs in `run.ts`.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -52,6 +53,49 @@ test('a warning of the runtime is not printed', async () => {
     execFile(process.execPath, [cli, 'commands', '--json'], { env }, (_error, _stdout, text) => resolve(text))
   })
   expect(stderr).toBe('')
+})
+
+describe('after its work', () => {
+  /** Runs a command with an empty stdin, in a new folder with access to a sandbox, until its process ends. */
+  async function end(line: string, preload = '') {
+    const sandbox = await startSandbox()
+    const folder = createFolder()
+    writeFileSync(join(folder, 'one.csv'), 'email,name\na@example.com,A\nb@example.com,B\n')
+    const env = {
+      ...process.env,
+      ...(preload !== '' && { NODE_OPTIONS: `--import="data:text/javascript,${encodeURIComponent(preload)}"` }),
+      SUPPORT_WORKSPACE_URL: sandbox.url,
+      SUPPORT_WORKSPACE_TOKEN: sandbox.issueToken({ actor: 'self' }),
+      XDG_DATA_HOME: folder,
+    }
+    const child = spawn(process.execPath, [cli, ...line.split(' ')], { cwd: folder, env, stdio: 'ignore' })
+    running.push(child)
+    const [code, signal] = await once(child, 'exit')
+    return signal ?? code
+  }
+
+  test.each([
+    ['import contacts one.csv --dry-run', 0],
+    ['import contacts one.csv --dry-run --no-check', 0],
+    ['import contacts one.csv --state state --dry-run', 0],
+    ['import contacts one.csv --state state', 0],
+    ['journal list --state state', 3],
+    ['export conversations --with messages --out all.csv', 0],
+    ['list conversations', 0],
+    ['call contacts.create -f email=a@example.com --dry-run', 0],
+    ['call contacts.create -f email=a@example.com', 0],
+    ['whoami', 0],
+    ['doctor', 0],
+    ['login --with-token', 2],
+    ['logins', 0],
+  ])('`%s` ends', async (line, code) => {
+    expect(await end(line)).toBe(code)
+  })
+
+  test.each(['SIGINT', 'SIGTERM'])('%s ends a process that something keeps alive', async (signal) => {
+    const preload = `setInterval(() => {}, 1000); process.stdin.once('close', () => process.kill(process.pid, '${signal}'))`
+    expect(await end('commands', preload)).toBe(signal)
+  })
 })
 
 test('logins of two processes at once are both there', async () => {
