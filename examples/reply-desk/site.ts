@@ -18,6 +18,9 @@ import { createLoginHandlers, type OAuthApp, scopesFor } from 'support-workspace
 import type { Desk } from './desk.ts'
 import { draftsPage, htmlOf, layout, loginPage, noticePage, shownName } from './page.ts'
 
+/** A damaged entry must not hide the other drafts. */
+const onUnreadable = (error: ApprovalsError) => console.error(error.message)
+
 /** Length of a session, in milliseconds. */
 const lifetime = 8 * 60 * 60 * 1000
 const self = ["'self'"]
@@ -61,7 +64,7 @@ export function createSite({ workspace, approvals, secret }: Desk, app: OAuthApp
   /** Returns what is open, and what the person has decided last, so that the page says what became of it. */
   async function draftsFor(decided: string | undefined) {
     const last = decided ? await approvals.get(decided) : undefined
-    const open = (await approvals.list()).filter(({ key }) => key !== decided).slice(0, 20)
+    const open = (await approvals.list({ onUnreadable })).filter(({ key }) => key !== decided).slice(0, 20)
     const drafts = last === undefined ? open : [last, ...open]
     return { drafts, version: drafts.map(({ key, digest, state }) => `${key} ${digest} ${state}`).join() }
   }

@@ -117,7 +117,7 @@ const sabotages: readonly Sabotage[] = [
     'return { result: isFinal(open) }',
   ],
   ['an edited entry is sent', 'approvals/sender.ts', '!(await isIntact(entry))', "entry.digest === ''"],
-  ['the text is not part of the digest', 'approvals/proposal.ts', '      text ?? null,\n', 'path, query,'],
+  ['the text is not part of the digest', 'approvals/proposal.ts', 'query, text]', 'query]'],
   [
     'another proposal of the same basis makes it stale',
     'approvals/records.ts',
@@ -139,8 +139,8 @@ const sabotages: readonly Sabotage[] = [
   [
     'an encrypted text may be copied to another key',
     'storage/stored-texts.ts',
-    'value.key === key &&',
-    'value.key !== undefined &&',
+    'if (value.key !== key) return',
+    'if (value.key === undefined) return',
   ],
   [
     'texts that are not encrypted are taken with a secret',

@@ -36,3 +36,8 @@ export function notAllowed(key: string, step: string, now: Proposal | undefined,
   const hint = 'Read it with `get`, and show it to the person.'
   return new ApprovalsError(key, `The proposal "${key}" ${what}, so it cannot be ${step}.`, { hint }, now)
 }
+
+/** Whether an error is about a single entry, so that the other proposals can go on. */
+export function isDamage(thrown: unknown): thrown is ApprovalsError {
+  return thrown instanceof ApprovalsError && thrown.remedy === 'fix'
+}

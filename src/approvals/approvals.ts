@@ -18,7 +18,7 @@ import {
 } from '../shared/check-options.ts'
 import type { SealSecret } from '../shared/seal.ts'
 import { checkStorage, type KeyValueStorage } from '../storage/interface.ts'
-import { notAllowed } from './approvals-error.ts'
+import { type ApprovalsError, notAllowed } from './approvals-error.ts'
 import { type Basis, checkBasis, knownAt } from './basis.ts'
 import { callWith, capture, type WriteFunction } from './capture.ts'
 import {
@@ -119,6 +119,22 @@ export interface RejectOptions {
   readonly reason?: string | undefined
 }
 
+/** The options of `list`. */
+export interface ListProposalsOptions {
+  /**
+   * The state of the proposals.
+   *
+   * @default all that have not ended
+   */
+  readonly state?: ProposalState | undefined
+  /**
+   * Called for each proposal whose entry cannot be read, with an error that has its `key`. The list is without them.
+   *
+   * @default `list` throws the first of these errors
+   */
+  readonly onUnreadable?: ((error: ApprovalsError) => void) | undefined
+}
+
 const checks = {
   workspace: (_, value) => value,
   storage: (_, value) => value,
@@ -144,10 +160,10 @@ const approveChecks = {
 const rejectChecks = { by: checkText, reason: checkText } satisfies Record<keyof RejectOptions, Check<unknown>>
 
 const states = ['pending', 'approved', 'sending', 'sent', 'rejected', 'stale', 'expired', 'refused'] as const
-const listChecks = { state: (name, value) => checkOneOf(name, value, states) } satisfies Record<
-  'state',
-  Check<ProposalState>
->
+const listChecks = {
+  state: (name, value) => checkOneOf(name, value, states),
+  onUnreadable: checkFunction<NonNullable<ListProposalsOptions['onUnreadable']>>,
+} satisfies Record<keyof ListProposalsOptions, Check<unknown>>
 
 /** Minimum for `forget`, in milliseconds, because a process that is still running can need younger entries. */
 const youngest = 3_600_000
@@ -221,14 +237,14 @@ export class Approvals {
       operation: JSON.parse(JSON.stringify({ id, method, path, scope, actor: actorOf, envelope, evidence })),
       ...{ path: call.path, parameters: { ...call.parameters }, query: JSON.parse(JSON.stringify(call.query)) },
       text: call.body === undefined ? undefined : JSON.stringify(call.body),
-      ...basis,
+      ...{ conversationId, ...basis },
       expiresAt: given.expiresIn === undefined ? undefined : proposedAt + given.expiresIn,
     }
     const entry: ProposalEntry = {
       ...{ epoch: 1, state: 'pending', decisions: [], earlier: [] },
       ...content,
       digest: (await digestOf(content)) as string,
-      ...{ conversationId, proposedAt },
+      proposedAt,
       ...(isGone && { state: 'stale', endedAt: proposedAt, reason: 'The message of its basis is gone.' }),
     }
     return this.#change(key, (now) => {
@@ -243,12 +259,17 @@ export class Approvals {
     return entry && toProposal(key, entry)
   }
 
-  /** Lists the proposals that have not ended, or those in one state, the oldest first. */
-  async list(filter: { readonly state?: ProposalState | undefined } = {}): Promise<readonly Proposal[]> {
-    checkObject('filter', filter, "For example `{ state: 'pending' }`.")
-    const { state } = readOptions(filter, listChecks, 'the list of approvals')
+  /**
+   * Lists the proposals that have not ended, or those in one state, the oldest first.
+   *
+   * @throws ApprovalsError if the storage fails, or if an entry is damaged and there is no `onUnreadable`
+   */
+  async list(options: ListProposalsOptions = {}): Promise<readonly Proposal[]> {
+    checkObject('options', options, "For example `{ state: 'pending' }`.")
+    const { state, onUnreadable } = readOptions(options, listChecks, 'the list of approvals')
     const found: Proposal[] = []
-    const entries = state !== undefined && isFinal({ state }) ? this.#records.final() : this.#records.open()
+    const entries =
+      state !== undefined && isFinal({ state }) ? this.#records.final(onUnreadable) : this.#records.open(onUnreadable)
     for await (const [key, entry] of entries) found.push(toProposal(key, entry))
     found.sort((one, other) => one.proposedAt - other.proposedAt)
     return found.filter((each) => state === undefined || each.state === state)
@@ -319,7 +340,9 @@ export class Approvals {
    * If a response is lost, the result is `unconfirmed`, and the next `send` checks whether the write was applied. With
    * `postponed`, the next `send` tries again. A loop that ends early waits for what is under way.
    *
-   * @throws the errors that concern every proposal: of the storage, of a token that is rejected, and the reason of an
+   * A damaged entry does not hold up other conversations: `send` goes on, and throws its `ApprovalsError` at the end.
+   *
+   * @throws the errors that concern every proposal, at once: of the storage, of a token that is rejected, and the reason of an
    *   aborted `signal`
    */
   send(options: SendOptions = {}): AsyncGenerator<SendResult, void, undefined> {

@@ -1,6 +1,7 @@
 import type { SupportWorkspace } from '../client/index.ts'
 import type { OutgoingCall } from '../core/index.ts'
 import { InvalidArgumentError, SupportWorkspaceError } from '../errors/index.ts'
+import { isObject } from '../shared/json.ts'
 import type { ProposalEntry } from './proposal.ts'
 
 /** A function that makes one write with the client that it gets. Its reads are sent. */
@@ -20,16 +21,33 @@ export async function capture(workspace: SupportWorkspace, write: WriteFunction)
       })
     },
   })
-  const [ended] = await Promise.allSettled([(async () => write(client as SupportWorkspace<'self'>))()])
-  if (captured === undefined) throw ended.status === 'rejected' ? ended.reason : misuse('makes no write')
+  const [ended] = await Promise.allSettled([(async () => write(quiet(client as SupportWorkspace<'self'>)))()])
+  if (captured === undefined)
+    throw ended.status === 'rejected' ? ended.reason : misuse('makes no write, or does not return its call')
   if (writes > 1) throw misuse('makes more than one write')
   if (Object.keys(captured.headers).length > 0) throw misuse('sets headers, which would not be sent')
   return captured
 }
 
+/** Returns a client whose calls can reject unawaited. In Node, each such rejection would end the process. */
+function quiet<Target extends object>(target: Target): Target {
+  // A proxy around the target itself could not replace a property that is read-only.
+  return new Proxy(Object.create(Object.getPrototypeOf(target) as object) as Target, {
+    get(_, name) {
+      const value: unknown = Reflect.get(target, name)
+      if (typeof value !== 'function') return isObject(value) ? quiet(value) : value
+      return (...args: unknown[]) => {
+        const result: unknown = Reflect.apply(value, target, args)
+        if (result instanceof Promise) result.catch(() => {})
+        return result
+      }
+    },
+  })
+}
+
 function misuse(problem: string): InvalidArgumentError {
   const hint =
-    'Make one call that changes data, with the client that the function gets. Propose each write of a sequence.'
+    'Return one call that changes data, made with the client that the function gets. Propose each write of a sequence.'
   return new InvalidArgumentError('write', `The function of the proposal ${problem}.`, hint)
 }
 

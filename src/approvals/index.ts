@@ -8,6 +8,7 @@ export {
   Approvals,
   type ApprovalsOptions,
   type ApproveOptions,
+  type ListProposalsOptions,
   type ProposeOptions,
   type RejectOptions,
 } from './approvals.ts'

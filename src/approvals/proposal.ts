@@ -130,28 +130,29 @@ export function toProposal(key: string, entry: ProposalEntry): Proposal {
   }
 }
 
-/** Everything that a person approves. */
+/** Everything that a person approves: all that decides what is sent, and whether the last look lets it pass. */
 export type ApprovedContent = Pick<
   ProposalEntry,
-  'service' | 'organization' | 'author' | 'operation' | 'path' | 'query' | 'text' | 'known' | 'expiresAt'
+  | 'service'
+  | 'organization'
+  | 'author'
+  | 'operation'
+  | 'path'
+  | 'parameters'
+  | 'query'
+  | 'text'
+  | 'conversationId'
+  | 'known'
+  | 'answers'
+  | 'expiresAt'
 >
 
 /** The algorithms of all digests that were ever written. None is removed, so that an old approval stays valid. */
 const algorithms: Readonly<Record<string, (content: ApprovedContent) => Promise<string>>> = {
-  v1({ service, organization, author, operation: { id, method }, path, query, text, known, expiresAt }) {
-    const part = [
-      service,
-      organization,
-      author,
-      id,
-      method,
-      path,
-      query,
-      text ?? null,
-      known ?? null,
-      expiresAt ?? null,
-    ]
-    return sha256(sortedJson(part))
+  v1({ service, organization, author, operation, path, parameters, query, text, ...rest }) {
+    const { conversationId, known, answers, expiresAt } = rest
+    const write = [service, organization, author, operation, path, parameters, query, text]
+    return sha256(sortedJson([...write, conversationId, known, answers, expiresAt].map((part) => part ?? null)))
   },
 }
 
@@ -161,11 +162,12 @@ export async function digestOf(content: ApprovedContent, version = 'v1'): Promis
   return algorithm && `${version}:${await algorithm(content)}`
 }
 
-/** Whether an entry still has the content of its digest, and the last approval is of this digest. */
+/** Whether an entry still has the content of its digest and, if it is approved, the last approval is of this digest. */
 export async function isIntact(entry: ProposalEntry): Promise<boolean> {
   const approval = entry.decisions.findLast(({ decision }) => decision === 'approved')
   const [version] = entry.digest.split(':')
-  return approval?.digest === entry.digest && (await digestOf(entry, version)) === entry.digest
+  if (entry.state === 'approved' && approval?.digest !== entry.digest) return false
+  return (await digestOf(entry, version)) === entry.digest
 }
 
 const states: readonly unknown[] = [

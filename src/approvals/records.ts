@@ -5,11 +5,16 @@ import {
   Entries,
   failureOf,
   GuardedStorage,
+  isListOf,
+  isText,
   type KeyValueStorage,
   StoredTexts,
 } from '../storage/interface.ts'
-import { ApprovalsError, notAllowed } from './approvals-error.ts'
+import { ApprovalsError, isDamage, notAllowed } from './approvals-error.ts'
 import { fields, isFinal, type ProposalEntry, toProposal } from './proposal.ts'
+
+/** Gets the error of an entry that cannot be read. */
+type OnUnreadable = (error: ApprovalsError) => void
 
 /** What to do with an entry, and what to return. */
 export interface Decision<Result> {
@@ -25,14 +30,17 @@ export interface Decision<Result> {
 export class Records {
   readonly #open: Entries<ProposalEntry>
   readonly #final: Entries<ProposalEntry>
-  readonly #sent: GuardedStorage
+  readonly #sent: Entries<{ readonly ids: readonly string[] }>
   readonly #writes: GuardedStorage
 
   constructor(storage: KeyValueStorage, secret: SealSecret | undefined) {
     const kind = { texts: new StoredTexts(secret, 'approval'), format: 1, fields, failed: storageFailed }
     this.#open = new Entries(storage, { ...kind, prefix: 'approvals:open:' })
     this.#final = new Entries(storage, { ...kind, prefix: 'approvals:final:' })
-    this.#sent = new GuardedStorage(storage, 'approvals:sent:', storageFailed)
+    this.#sent = new Entries<{ readonly ids: readonly string[] }>(storage, {
+      ...{ ...kind, prefix: 'approvals:sent:', fields: { ids: isListOf(isText) } },
+      failed: (_, thrown) => storageFailed(undefined, thrown),
+    })
     this.#writes = new GuardedStorage(storage, 'writes:', storageFailed)
   }
 
@@ -82,18 +90,28 @@ export class Records {
     })
   }
 
-  /** Yields the entries that have not ended, in no particular order. */
-  async *open(): AsyncGenerator<readonly [key: string, entry: ProposalEntry], void, undefined> {
-    for await (const [key, entry] of each(this.#open)) {
+  /**
+   * Yields the entries that have not ended, in no particular order.
+   *
+   * @param onUnreadable called with the error of each entry that cannot be read. Without it, the first one is thrown.
+   */
+  async *open(
+    onUnreadable?: OnUnreadable,
+  ): AsyncGenerator<readonly [key: string, entry: ProposalEntry], void, undefined> {
+    for await (const [key, entry] of each(this.#open, onUnreadable)) {
       // A process was killed before it had moved the entry.
-      if (isFinal(entry)) await this.#tidy(key)
-      else yield [key, entry]
+      if (!isFinal(entry)) yield [key, entry]
+      else
+        await this.#tidy(key).catch((thrown: unknown) => {
+          if (onUnreadable === undefined || !isDamage(thrown)) throw thrown
+          onUnreadable(thrown)
+        })
     }
   }
 
   /** Yields the entries that have ended, in no particular order. */
-  final(): AsyncGenerator<readonly [key: string, entry: ProposalEntry], void, undefined> {
-    return each(this.#final)
+  final(onUnreadable?: OnUnreadable): AsyncGenerator<readonly [key: string, entry: ProposalEntry], void, undefined> {
+    return each(this.#final, onUnreadable)
   }
 
   /** Moves an entry that has ended, and removes one that does not count. */
@@ -110,26 +128,22 @@ export class Records {
 
   /** Returns the ids of the messages that were sent for the same basis. */
   async sentFor(entry: ProposalEntry): Promise<readonly string[]> {
-    const text = await this.#sent.get(await basisOf(entry))
-    return text === null ? [] : (JSON.parse(text.slice(text.indexOf(':') + 1)) as string[])
+    return (await this.#sent.get(await basisOf(entry)))?.ids ?? []
   }
 
   /** Notes a message that was sent, before its proposal ends. */
   async noteSent(entry: ProposalEntry, id: string | undefined): Promise<void> {
     if (id === undefined || entry.known === undefined) return
-    await this.#sent.update(await basisOf(entry), (text): Change<undefined> => {
-      const ids = text === null ? [] : (JSON.parse(text.slice(text.indexOf(':') + 1)) as string[])
-      // Some drivers would parse a text that begins like JSON.
-      return ids.includes(id)
-        ? { result: undefined }
-        : { write: `ids:${JSON.stringify([...ids, id])}`, result: undefined }
-    })
+    await this.#sent.change(await basisOf(entry), ({ ids } = { ids: [] }) => ({
+      write: ids.includes(id) ? undefined : { ids: [...ids, id] },
+      result: undefined,
+    }))
   }
 
   /** Whether another proposal of the same basis is being sent, whose message might be there already. */
   async isSiblingSending(key: string, entry: ProposalEntry): Promise<boolean> {
     const basis = await basisOf(entry)
-    for await (const [other, { write, ...rest }] of each(this.#open)) {
+    for await (const [other, { write, ...rest }] of each(this.#open, () => {})) {
       if (other === key || write === undefined || rest.conversationId !== entry.conversationId) continue
       if ((await basisOf({ ...rest, write })) === basis) return true
     }
@@ -170,8 +184,9 @@ export class Records {
 
 async function* each(
   entries: Entries<ProposalEntry>,
+  onUnreadable?: OnUnreadable,
 ): AsyncGenerator<readonly [key: string, entry: ProposalEntry], void, undefined> {
-  for await (const page of entries.pages()) yield* page
+  for await (const page of entries.pages(onUnreadable as (error: unknown) => void)) yield* page
 }
 
 function isNewer(open: ProposalEntry | undefined, final: ProposalEntry | undefined): open is ProposalEntry {

@@ -4,7 +4,7 @@ import { isSupportWorkspaceError, RequestError, SupportWorkspaceError } from '..
 import { UnconfirmedWriteError, WriteJournal } from '../journal/index.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import { type Check, checkInteger, readOptions } from '../shared/check-options.ts'
-import { ApprovalsError } from './approvals-error.ts'
+import { ApprovalsError, isDamage } from './approvals-error.ts'
 import { isFinal, isIntact, isOver, type Proposal, type ProposalEntry, toProposal } from './proposal.ts'
 import type { Records } from './records.ts'
 
@@ -77,21 +77,31 @@ export class Sender {
   async *send(options: SendOptions): AsyncGenerator<SendResult, void, undefined> {
     const { concurrency = 4, signal } = readOptions(options, sendChecks, '`send`')
     throwIfAborted(signal)
-    const groups = await this.#due()
+    let failure: { readonly thrown: unknown } | undefined
+    // Of a damaged entry, which must not hold up the others.
+    let damage: typeof failure
+    const noteDamage = (thrown: unknown) => {
+      damage ??= { thrown }
+    }
+    const groups = await this.#due(noteDamage)
     const results: SendResult[] = []
     let wake = () => {}
-    let failure: { readonly thrown: unknown } | undefined
     let hasEnded = groups.length === 0
     let isStopped = false
     const work = async () => {
       for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
         for (const key of group) {
           if (isStopped || signal?.aborted) return
-          const result = await this.#sendOne(key, signal)
+          const result = await this.#sendOne(key, signal).catch((thrown: unknown) => {
+            if (!isDamage(thrown)) throw thrown
+            noteDamage(thrown)
+            return 'damaged' as const
+          })
+          // What was approved later must not overtake it.
+          if (result === 'damaged') break
           if (result === undefined) continue
           results.push(result)
           wake()
-          // What was approved later must not overtake it.
           if (result.state === 'postponed') break
         }
       }
@@ -121,12 +131,13 @@ export class Sender {
     }
     if (failure !== undefined) throw failure.thrown
     throwIfAborted(signal)
+    if (damage !== undefined) throw damage.thrown
   }
 
   /** Returns the keys of what is to be sent, by conversation, in the order of approval. */
-  async #due(): Promise<string[][]> {
+  async #due(onUnreadable: (error: ApprovalsError) => void): Promise<string[][]> {
     const entries: (readonly [string, ProposalEntry])[] = []
-    for await (const each of this.#records.open()) {
+    for await (const each of this.#records.open(onUnreadable)) {
       const [, entry] = each
       if (entry.state === 'approved' || entry.write !== undefined || isOver(entry)) entries.push(each)
     }
@@ -151,7 +162,10 @@ export class Sender {
       if (entry.write === undefined && isOver(entry)) return await this.#end(key, entry, 'expired')
       if (entry.write === undefined && entry.state !== 'approved') return undefined
       if (isSendingElsewhere(entry)) return undefined
-      if (entry.state === 'approved' && !(await isIntact(entry))) return await this.#refuse(key, entry, changed(key))
+      if (!(await isIntact(entry))) {
+        if (entry.write === undefined) return await this.#refuse(key, entry, changed(key))
+        return { key, state: 'unconfirmed', proposal: toProposal(key, entry), error: changed(key) }
+      }
       return await this.#sendEntry(key, entry, signal)
     } finally {
       this.#underWay.delete(key)
@@ -161,7 +175,12 @@ export class Sender {
   async #sendEntry(key: string, entry: ProposalEntry, signal: AbortSignal | undefined) {
     const { operation, parameters, query, text, answers } = entry
     const journal = new WriteJournal({
-      workspace: this.#workspace,
+      workspace: this.#workspace.withOptions({
+        middleware(call, next) {
+          if (call.baseUrl !== entry.service) throw new Prevented('left', 'It was approved for another service.')
+          return next(call)
+        },
+      }),
       storage: this.#records.forJournal(key, entry),
       isHasty: true,
       logger: this.#logger,
@@ -224,7 +243,8 @@ export class Sender {
     if (thrown instanceof Prevented) return result('postponed', postponed(key, thrown.message))
     if (signal?.aborted || !isSupportWorkspaceError(thrown)) throw thrown
     if (thrown instanceof UnconfirmedWriteError) return result('unconfirmed', thrown)
-    if (thrown.remedy === 'reconnect') throw thrown
+    // It is about an entry that the last look reads, and not about this proposal.
+    if (thrown.remedy === 'reconnect' || thrown instanceof ApprovalsError) throw thrown
     if (thrown.remedy === 'retry') {
       if (thrown instanceof RequestError) return result(now.write === undefined ? 'postponed' : 'unconfirmed', thrown)
       throw thrown

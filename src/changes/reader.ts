@@ -61,10 +61,10 @@ export class Reader {
     this.#settings = settings
     this.#counts = counts
     this.#fetch = fetchOf(settings.workspace)
-    this.#client = settings.workspace.withOptions({
+    this.#client = settings.workspace.replaceOptions(() => ({
       ...{ fresh: true, background: true },
       fetch: (url, init) => this.#verifiedFetch(url, init),
-    })
+    }))
   }
 
   /** Asks `/me`. The first request of a feed. Returns a digest of the address of the service and the organization. */

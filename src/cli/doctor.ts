@@ -7,7 +7,15 @@ import { CommandError, describeFailure, quoted } from './errors.ts'
 import { describeIdentity, placeOf } from './identity.ts'
 import { type BuiltIn, findOperation } from './operations.ts'
 import { listOf, profileOption } from './options.ts'
-import { identityOf, loginAgain, NotLoggedInError, type Session, serviceUrl, withSession } from './session.ts'
+import {
+  adviseVariable,
+  identityOf,
+  loginAgain,
+  NotLoggedInError,
+  type Session,
+  serviceUrl,
+  withSession,
+} from './session.ts'
 import { type Io, oneLine, type Terminal } from './terminal.ts'
 
 /** The result of a check. `inconclusive` means that the check itself could not run. */
@@ -140,8 +148,9 @@ async function diagnose(about: Case, terminal: Terminal): Promise<void> {
       ;[state, detail, hint, next] = await run(about)
     } catch (thrown) {
       about.io.signal.throwIfAborted()
+      if (about.session !== undefined) adviseVariable(thrown, about.session.origin)
       const failure = check === 'dns' || check === 'network' ? ofNetwork(thrown) : describeFailure(thrown, [])
-      ;[state, detail, hint] = ['fail', failure.message, String(failure.hint)]
+      ;[state, detail, hint, next] = ['fail', failure.message, String(failure.hint), failure.next ?? undefined]
       exitCode = failure.exitCode as 70
     }
     if (state === 'fail') failures.push(new CommandError(exitCode, `${check}: ${detail}`, hint ?? '', next))
@@ -173,8 +182,11 @@ function excludes(entry: string, { hostname, port, protocol }: URL): boolean {
 function ofNetwork(thrown: unknown) {
   const cause = thrown instanceof Error ? innermost(thrown) : new Error(String(thrown))
   const { code = '' } = cause as NodeJS.ErrnoException
-  const [exitCode, hint] = /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)
-    ? [70, 'Set NODE_EXTRA_CA_CERTS to the certificates of your network.']
-    : [75, 'Check the address of the service, the network and the proxy.']
-  return { exitCode, message: redact(cause.message), hint }
+  const [exitCode, hint] =
+    cause.message === 'bad port'
+      ? [70, 'The port belongs to another protocol. Correct SUPPORT_WORKSPACE_URL.']
+      : /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)
+        ? [70, 'Set NODE_EXTRA_CA_CERTS to the certificates of your network.']
+        : [75, 'Check the address of the service, the network and the proxy.']
+  return { exitCode, message: redact(cause.message), hint, next: null }
 }

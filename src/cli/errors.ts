@@ -90,11 +90,13 @@ export function describeFailure(thrown: unknown, args: readonly string[]): Failu
   )
   const exitCode = codeOf(error)
   const { name, message, next = exitCode === 75 ? commandOf(...args) : null } = error
-  const json: { message?: unknown; hint?: unknown } = isSupportWorkspaceError(error)
+  // The advice of the command stands for that of the package.
+  const { advice, ...json }: { message?: unknown; hint?: unknown; advice?: unknown } = isSupportWorkspaceError(error)
     ? error.toJSON()
     : { name, message: redact(message) }
   const words = error instanceof CommandError ? withoutBackquotes : inWordsOfCommand
-  const hint = json.hint === undefined ? {} : { hint: words(String(json.hint)) }
+  const given = advice ?? json.hint
+  const hint = given === undefined ? {} : { hint: words(String(given)) }
   return { ...json, message: words(String(json.message)), ...hint, exitCode, next }
 }
 

@@ -292,8 +292,10 @@ async function create(path: string): Promise<FileHandle> {
   try {
     return await open(path, 'wx+', 0o600)
   } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown
+    // With a slash at its end, the path of a directory is EISDIR.
+    if (!/^E(EXIST|ISDIR)$/.test((thrown as NodeJS.ErrnoException).code ?? '')) throw thrown
     const found = await lstat(path)
+    if (found.isDirectory()) throw new CommandError(2, `${path} is a directory.`, 'Name a file in it.')
     const isPrivate = process.platform === 'win32' || (found.mode & 0o077) === 0
     if (found.isFile() && found.size === 0 && isPrivate) return openOwn(path, 'r+')
     throw new CommandError(2, `${path} exists, and has no checkpoint.`, 'Choose another name, or move the file away.')
@@ -322,6 +324,7 @@ async function digestOf(handle: FileHandle, bytes: number): Promise<string> {
 }
 
 function refused(path: string, problem: string): CommandError {
-  const hint = 'Nothing was changed. Export to another file, or remove this one and its checkpoint to start again.'
+  const hint =
+    'Nothing was changed. Export to another file, or remove the files of this export and its checkpoint to start again.'
   return new CommandError(70, `${path} ${problem}.`, hint)
 }

@@ -44,6 +44,9 @@ const outHelp = `
 Run the same command again after an interruption: it goes on where it was. An
 item that cannot be read goes to FILE.failed, and the next run tries it again.
 A complete file stays as it is.
+
+CSV has a file for each kind: --out all.csv --with messages also writes
+all.messages.csv.
 `
 
 /** Adds `export`, which a kill at any moment only delays. */
@@ -113,16 +116,21 @@ async function runExport(job: Job, session: Session, terminal: Terminal): Promis
   try {
     if (files.isComplete)
       return terminal.note(
-        `${out} is complete. To export again, choose another file, or remove it and ${checkpointOf(paths)}.`,
+        `${out} is complete. To export again, choose another file, or remove ${inWords([...paths, checkpointOf(paths)])}.`,
       )
     const written = await Array.fromAsync(files.ids(columns !== undefined, delimiter === 'tab' ? '\t' : delimiter))
     const total = await copy(job, session, files, written, terminal)
-    terminal.note(`${out} has ${total} ${kind}.`, { out, total })
+    const others = parts.flatMap((part, index) => (columns === undefined ? [] : [`${paths[index + 1]} their ${part}`]))
+    terminal.note(`${inWords([`${out} has ${total} ${kind}`, ...others])}.`, { out, total })
     throwFailed(files.failed, failedOf(paths))
   } catch (thrown) {
     if (io.signal.aborted) terminal.note(`${checkpointOf(paths)} has how far it came.`)
     throw thrown
   }
+}
+
+function inWords(parts: readonly string[]): string {
+  return new Intl.ListFormat('en').format(parts)
 }
 
 function toStdout(terminal: Terminal): Sink {

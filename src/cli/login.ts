@@ -4,7 +4,7 @@ import { jobOptions } from '../index.ts'
 import { type AccessToken, type Connection, ConnectionStore, OAuthApp, scopesFor } from '../oauth/index.ts'
 import { isLoopback } from '../shared/credentials.ts'
 import { type Answer, listenAt } from './callback.ts'
-import { CommandError, describeFailure, usage } from './errors.ts'
+import { CommandError, describeFailure, programName, usage } from './errors.ts'
 import { showIdentity } from './identity.ts'
 import { givenName, type KnownApp, type Login, Logins, nameOf } from './logins.ts'
 import { findOperation, operationList } from './operations.ts'
@@ -16,7 +16,7 @@ const notes = `
 One of --for and --scope is required. In a terminal, the command asks for what
 else is missing. The client secret is in SUPPORT_WORKSPACE_CLIENT_SECRET or
 asked for, and not stored. For a sandbox on this machine, its own values are
-the default.
+the default: press Enter at the question for the secret.
 
 The address of the login is printed first. Open it as an admin, on any machine.
 If the browser cannot come back to this machine, paste the address that it
@@ -140,11 +140,19 @@ async function findNeeds(
     const all = scope.length === 0 ? `\nOperations:\n${operationList()}` : ''
     throw usage(`The login to ${baseUrl} lacks:${list}`, `${hint}${all}`)
   }
-  values.clientId ??= await terminal.ask('Client id of your app: ')
-  values.redirectUri ??= await terminal.ask('Redirect URI of your app: ')
-  values.clientSecret ??= await terminal.askSecret('Client secret: ')
-  const { clientId, redirectUri, clientSecret } = values
+  const clientId = values.clientId ?? typed(await terminal.ask('Client id of your app: '), 'client id')
+  const redirectUri = values.redirectUri ?? typed(await terminal.ask('Redirect URI of your app: '), 'redirect URI')
+  const question = usual === undefined ? 'Client secret of your app: ' : 'Client secret (Enter for that of a sandbox): '
+  const clientSecret =
+    values.clientSecret ?? typed((await terminal.askSecret(question)) || usual?.clientSecret, 'client secret')
   return { scope, app: { clientId, redirectUri }, clientSecret }
+}
+
+/** Returns an answer, or names what was not typed. */
+function typed(answer: string | undefined, what: string): string {
+  if (answer) return answer
+  const others = what === 'client secret' ? ', or set SUPPORT_WORKSPACE_CLIENT_SECRET' : ''
+  throw usage(`No ${what} was typed.`, `Run it again and type that of your app${others}.`)
 }
 
 function requestedScopes({ for: operations, scope, actor }: Flags): string[] {
@@ -160,7 +168,7 @@ async function readToken(terminal: Terminal): Promise<string> {
   if (terminal.io.stdin.isTTY) {
     throw usage(
       '--with-token reads a pipe, and stdin is a terminal.',
-      'For example: pass show token | … login --with-token',
+      `For example: pass show token | ${programName} login --with-token`,
     )
   }
   return String(await terminal.readAll()).trim()

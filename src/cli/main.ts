@@ -42,7 +42,8 @@ export async function runCommand(io: Io): Promise<number> {
   }
 }
 
-const descriptionOf = (option: Option) => new Help().optionDescription(option)
+// Commander prints what the values of an option that can be repeated are collected in as its default.
+const descriptionOf = (option: Option) => new Help().optionDescription(option).replace(/ \(default: (\{\}|\[\])\)$/, '')
 
 /** Commander also ends with an error after it has written help or a version. */
 function unlessDone(thrown: unknown): void {

@@ -4,7 +4,7 @@
 import { operations as facts, models } from '../api/index.ts'
 import type { Method, OperationId } from '../index.ts'
 import { findSimilar } from '../shared/similar.ts'
-import { inQuotes, usage } from './errors.ts'
+import { inQuotes, programName, usage } from './errors.ts'
 import type { Terminal } from './terminal.ts'
 
 type Model = (typeof models)[keyof typeof models]
@@ -36,11 +36,20 @@ export function checkQuery(
     if (Object.hasOwn(fields, name.split('.')[0] ?? '')) {
       throw usage(
         `-q ${name} is a field of the response, and the documents have no filter of that name.`,
-        `To filter what is read: list … --where ${inQuotes(`${name}=${value}`)}. To send it: --undocumented.`,
+        `${filterFor(id, `${name}=${value}`)}To send it: --undocumented.`,
       )
     }
     terminal.note(`-q ${name} is not documented, so the service may ignore it.`, { parameter: name })
   }
+}
+
+/** Returns the advice to filter a list that an operation belongs to, if there is one. */
+function filterFor(id: string, pair: string): string {
+  const kind = id.split('.')[0] ?? ''
+  const list = factOf(`${kind}.list`)
+  if (list === undefined) return ''
+  const parent = list.path.includes('{') ? ' ID' : ''
+  return `To filter what is read: ${programName} list ${kind}${parent} --where ${inQuotes(pair)}. `
 }
 
 /** Refuses a field of an item that the documents do not have, such as `user.emial`. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Command } from '@commander-js/extra-typings'
 import type { FaultRule, RecordedRequest, Sandbox, SandboxOptions } from '../sandbox/index.ts'
-import { usage } from './errors.ts'
+import { programName, usage } from './errors.ts'
 import { collect, type OptionsOf } from './options.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -104,7 +104,7 @@ async function write(words: readonly string[], { host, port, member }: Flags, te
   if ((action !== 'receive' && action !== 'answer') || text === '' || more.length > 0) {
     throw usage(
       'The message needs `receive` or `answer`, a conversation id and a text.',
-      'For example: sandbox answer cnv_1 "Refunded."',
+      `For example: ${programName} sandbox answer cnv_1 "Refunded."`,
     )
   }
   const url = `http://${host ?? '127.0.0.1'}:${port}`

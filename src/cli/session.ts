@@ -2,6 +2,7 @@ import { operations } from '../client/index.ts'
 import {
   type Actor,
   ActorSelfRequiredError,
+  AuthenticationError,
   type ChangeableOptions,
   type Hooks,
   InsufficientScopeError,
@@ -70,12 +71,18 @@ export async function withSession<Result>(
   if (token && profile === undefined) {
     const baseUrl = serviceUrl(io)
     const workspace = new SupportWorkspace({ ...client, baseUrl, accessToken: token })
-    return use({
-      origin: { source: 'environment', storedIn: 'SUPPORT_WORKSPACE_TOKEN', baseUrl },
-      workspace,
-      identify: async () => identityOf(await workspace.me({ signal: io.signal })),
-      readToken: async () => token,
-    })
+    const origin: Origin = { source: 'environment', storedIn: 'SUPPORT_WORKSPACE_TOKEN', baseUrl }
+    try {
+      return await use({
+        origin,
+        workspace,
+        identify: async () => identityOf(await workspace.me({ signal: io.signal })),
+        readToken: async () => token,
+      })
+    } catch (thrown) {
+      adviseVariable(thrown, origin)
+      throw thrown
+    }
   }
   using logins = await Logins.openExisting(terminal)
   const url = io.env.SUPPORT_WORKSPACE_URL ? serviceUrl(io) : undefined
@@ -140,9 +147,23 @@ export class NotLoggedInError extends CommandError {
   constructor(url: string | undefined) {
     const where = url === undefined ? '' : ` for ${url}`
     const hint = 'Log in, or set SUPPORT_WORKSPACE_TOKEN. Choose the operations that you need with --for.'
-    const next = commandOf('login', ...(url === undefined ? [] : ['--base-url', url]), '--for', 'conversations.list')
-    super(77, `There is no login${where}.`, hint, next)
+    super(77, `There is no login${where}.`, hint, firstLogin(url, 'conversations.list'))
   }
+}
+
+/** Returns the command for a login of which nothing is known but the service and an operation that it is for. */
+function firstLogin(url: string | undefined, operation: string, actor: readonly string[] = []): readonly string[] {
+  return commandOf('login', ...(url === undefined ? [] : ['--base-url', url]), ...actor, '--for', operation)
+}
+
+/** Adds to the error of a token in the environment where it came from, and a login as the next command. */
+export function adviseVariable(thrown: unknown, { source, baseUrl }: Origin): void {
+  if (source !== 'environment' || !(thrown instanceof AuthenticationError)) return
+  const failed = operations.find(({ id }) => id === thrown.operation)
+  const { id, actor } = failed?.scope === undefined ? { id: 'conversations.list', actor: undefined } : failed
+  const advice =
+    'The token is in SUPPORT_WORKSPACE_TOKEN. Set another one, or unset the variable and log in. Choose the operations that you need with --for.'
+  Object.assign(thrown, { advice, next: firstLogin(baseUrl, id, actor === 'self' ? ['--actor', 'self'] : []) })
 }
 
 /** Returns the command for another login of the same name, at the same service. */

@@ -22,7 +22,7 @@ import { UnexpectedResponseError } from '../errors/index.ts'
 import type { Actor } from '../shared/actor.ts'
 import { scopesIn } from '../shared/scopes.ts'
 import type { WebFetch } from '../shared/web-types.ts'
-import { readEnvironment } from './from-environment.ts'
+import { checkOwnOptions, readEnvironment } from './from-environment.ts'
 import type { Me } from './generated/models.ts'
 import { meOperation } from './generated/operations.ts'
 import { Contacts } from './resources/contacts.ts'
@@ -102,9 +102,13 @@ export class SupportWorkspace<out A extends Actor = Actor> {
    * @throws InvalidArgumentError if the token is not set, if an option is invalid, or in a browser.
    */
   static fromEnvironment<const A extends Actor = Actor>(
-    options?: Omit<ClientOptions<A>, 'baseUrl' | 'accessToken'>,
+    options: Omit<ClientOptions<A>, 'baseUrl' | 'accessToken'> = {},
   ): SupportWorkspace<A> {
-    return new this<Actor>({ ...options, ...readEnvironment() } as ClientOptions) as SupportWorkspace<A>
+    if (typeof this !== 'function') throw detached('fromEnvironment', 'SupportWorkspace')
+    return new this<Actor>({
+      ...checkOwnOptions(options),
+      ...readEnvironment(),
+    } as ClientOptions) as SupportWorkspace<A>
   }
 
   /**
@@ -120,6 +124,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     options: Omit<ClientOptions, 'actor' | 'scopes'>,
     callOptions?: CallOptions,
   ): Promise<ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>> {
+    if (typeof this !== 'function') throw detached('connect', 'SupportWorkspace')
     const unknown = new this<Actor>(options)
     const { data: identity, response } = await unknown.withOptions({ fresh: true }).me(callOptions).withResponse()
     const { actor, scopes } = identity

@@ -1,5 +1,23 @@
+import { type ClientOptions, changeableChecks } from '../core/index.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
+import { checkActor } from '../shared/actor.ts'
+import { readOptions } from '../shared/check-options.ts'
 import { isPublicRuntime, serviceUrl } from '../shared/environment.ts'
+
+const variables = { baseUrl: 'SUPPORT_WORKSPACE_URL', accessToken: 'SUPPORT_WORKSPACE_TOKEN' }
+
+/** Checks the options of a client whose address and token come from the environment. */
+export function checkOwnOptions(options: Omit<ClientOptions, 'baseUrl' | 'accessToken'>): object {
+  for (const [name, variable] of Object.entries(variables)) {
+    if (Reflect.get(Object(options), name) === undefined) continue
+    throw new InvalidArgumentError(
+      name,
+      `\`${name}\` is not an option of \`fromEnvironment\`, which reads it from the environment variable ${variable}.`,
+      'Leave it out, or create the client with `new SupportWorkspace({ baseUrl, accessToken })`.',
+    )
+  }
+  return readOptions(options, { ...changeableChecks(), actor: checkActor }, '`fromEnvironment`')
+}
 
 /**
  * Reads the address and the token of a client from `SUPPORT_WORKSPACE_URL` and `SUPPORT_WORKSPACE_TOKEN`. In Deno, the

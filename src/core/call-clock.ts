@@ -1,3 +1,4 @@
+import { unlisten } from '../shared/abort.ts'
 import { longestTimer } from '../shared/check-options.ts'
 
 /** The call of the caller, if a middleware sends it. */
@@ -123,8 +124,8 @@ export class CallClock {
 
   /** Stops following the signals. */
   stop(): void {
-    this.#caller?.removeEventListener('abort', this.#onAbort)
-    this.#whole?.signal.removeEventListener('abort', this.#onEnd)
+    unlisten(this.#caller, this.#onAbort)
+    unlisten(this.#whole?.signal, this.#onEnd)
   }
 
   readonly #onAbort = () => this.#endWith((this.#caller as AbortSignal).reason, false)

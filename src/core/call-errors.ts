@@ -113,7 +113,7 @@ export function timeoutError(
     message: `${record.call.operation.id} took longer than ${limit === 'total' ? 'its total limit of ' : ''}${timeout} ms.`,
     hint: isSent
       ? 'Try again, or raise the timeout.'
-      : `${nothing}Check what the token provider, the headers function or the rate limiter is waiting for, or raise the timeout.`,
+      : `${nothing}Check what the token provider, the headers function, the rate limiter or a hook is waiting for, or raise the timeout.`,
     outcome: isSent ? 'unknown' : 'not-sent',
     remedy: 'retry',
     limit,

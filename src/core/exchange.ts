@@ -16,6 +16,8 @@ type RequestHeaders = FetchInit['headers']
 
 /** The known part of a response, because its body might never end. */
 interface Progress {
+  /** Whether `fetch` was called. */
+  isSent?: boolean
   opened?: OpenResponse
   head?: ResponseHead
 }
@@ -33,7 +35,9 @@ export async function exchange(record: CallRecord, url: string, headers: Request
   const progress: Progress = {}
   const expired = (limit: 'attempt' | 'total') => {
     const { head } = progress
-    return head?.isRefusal ? refusedError(record, head, '') : timeoutError(record, { limit, isSent: true })
+    return head?.isRefusal
+      ? refusedError(record, head, '')
+      : timeoutError(record, { limit, isSent: progress.isSent === true })
   }
   try {
     const reply = await clock.runRequest(receive(record, url, headers, progress), call.timeout, () =>
@@ -57,11 +61,12 @@ export async function exchange(record: CallRecord, url: string, headers: Request
 async function receive(record: CallRecord, url: string, headers: RequestHeaders, progress: Progress): Promise<Reply> {
   const { call, clock, secrets, settings } = record
   const { signal } = clock
-  // The hook might have aborted the call, and a custom fetch can ignore its signal.
-  signal.throwIfAborted()
+  // The hook might have aborted the call or outlasted its time, and a custom fetch can ignore its signal.
+  clock.throwIfOver()
   // A local variable, because a platform's fetch throws when called as a method of another object.
   const fetch = (settings.fetch ?? globalThis.fetch) as (url: string, init: FetchInit) => Promise<unknown>
   if (typeof fetch !== 'function') throw new MissingFetch()
+  progress.isSent = true
   const received = await fetch(url, {
     method: call.operation.method,
     headers,

@@ -89,14 +89,16 @@ export function captureCall(
 ): CapturedCall {
   if (isCustom(operation)) checkCustom(operation, input)
   const { body, path = noParameters, query } = input
+  // A getter can return another value each time, so that the path would differ from the parameters.
+  const parameters = { ...path }
   if (operation.method === 'GET') checkNoBody(body === undefined ? extraBody && 'extraBody' : 'body')
   // Only operations of the caller have a schema for the query.
   const keepsQuery = operation.query !== undefined
   const keepsBody = isCustom(operation) && operation.body !== undefined
   return {
     operation,
-    path: fillPath(operation, path),
-    parameters: { ...path },
+    path: fillPath(operation, parameters),
+    parameters,
     query:
       query === undefined
         ? noParameters

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, SupportWorkspaceError } from '../errors/index.ts'
+import { SupportWorkspaceError } from '../errors/index.ts'
 import { safeCause } from '../errors/redact.ts'
 import { AdaptiveRateLimiter, type RateLimiter } from '../rate-limiter/index.ts'
 import { type Actor, checkActor } from '../shared/actor.ts'
@@ -53,7 +53,7 @@ const clientChecks = {
   allowInsecureHttp: checkFlag,
 } satisfies Record<Exclude<keyof ClientOptions, 'guard' | 'background'>, Check<unknown>>
 
-/** The checked options of a client. */
+/** The checked options of a client. Only this package passes the two that have no check, with `replaceOptions`. */
 export interface CheckedClientOptions extends Checked<typeof clientChecks> {
   readonly guard?: Guard | undefined
   readonly background?: boolean | undefined
@@ -82,27 +82,13 @@ export function changeOptions(
   { given, rateLimiter, rateLimitKey }: ClientSettings,
   changes: ChangeableOptions,
 ): CheckedClientOptions {
-  // Only this package passes these two, so no message names them.
-  const { guard, background } = (isObject(changes) ? changes : {}) as ClientOptions
-  const internal = { ...(guard && { guard: () => guard }), ...(background && { background: () => background }) }
-  const checks = { ...changeableChecks(), ...internal }
-  const checked: Checked<ReturnType<typeof changeableChecks>> = readOptions(changes, checks, '`withOptions`')
-  if (guard !== undefined && given.guard !== undefined) throw nested()
+  const checked = readOptions(changes, changeableChecks(), '`withOptions`')
   const changed = Object.fromEntries(Object.entries(checked).filter(([, value]) => value !== undefined))
   // Another limiter gets the key that the caller gave, if there is one.
   const isKept = (changed.rateLimiter ?? rateLimiter) === rateLimiter || !automaticKey.test(rateLimitKey ?? '')
   const shared = isKept ? { rateLimiter, rateLimitKey } : { rateLimitKey: undefined }
-  const middleware = [...(given.middleware ?? []), ...(checked.middleware ?? []), ...(guard ? [guard.middleware] : [])]
-  return { ...given, ...shared, ...changed, middleware, guard: guard ?? given.guard }
-}
-
-/** Only one journal can run its guard around a write. */
-function nested(): InvalidArgumentError {
-  return new InvalidArgumentError(
-    'workspace',
-    'The client of this journal comes from `once` of another journal.',
-    'Create the journal with a client from outside of `once`.',
-  )
+  const middleware = [...(given.middleware ?? []), ...(checked.middleware ?? [])]
+  return { ...given, ...shared, ...changed, middleware }
 }
 
 /** A source of tokens. If its token never changes, it has the token too. */

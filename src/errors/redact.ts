@@ -141,10 +141,12 @@ function named(error: Error, name: string): Error {
   return error
 }
 
-function messageOf(error: unknown): string {
+/** @param depth how deep errors can list others, because one can contain itself */
+function messageOf(error: unknown, depth = 1): string {
   if (!isError(error)) return textOf(error)
   const message = textOf(read(error, 'message'))
   // If all addresses of a host failed, only the individual errors have a message.
   const errors = read(error, 'errors')
-  return message === '' && Array.isArray(errors) ? errors.map(messageOf).join(', ') : message
+  if (message !== '' || !Array.isArray(errors) || depth === 0) return message
+  return errors.map((each) => messageOf(each, depth - 1)).join(', ')
 }

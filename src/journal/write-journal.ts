@@ -185,7 +185,10 @@ export class WriteJournal<A extends Actor = Actor> {
     checkFunction('write', write)
     const intent = new Intent(this.#shared, key, readOptions(options, onceChecks, '`once`'))
     const { middleware } = this.#shared.clock
-    const client = this.#workspace.withOptions({ middleware, guard: intent.guard })
+    const client = this.#workspace.replaceOptions(({ middleware: others = [], guard }) => {
+      if (guard !== undefined) throw nested()
+      return { middleware: [others, middleware, intent.guard.middleware].flat(), guard: intent.guard }
+    })
     return intent.run(() => write(client))
   }
 
@@ -252,4 +255,13 @@ export class WriteJournal<A extends Actor = Actor> {
 
 function toEntry(key: string, { state, operation, path, sentAt, id }: WriteRecord): WriteEntry {
   return { key, state, operation, path, sentAt, ...(id !== undefined && { id }) }
+}
+
+/** Only one journal can run its guard around a write. */
+function nested(): InvalidArgumentError {
+  return new InvalidArgumentError(
+    'workspace',
+    'The client of this journal comes from `once` of another journal.',
+    'Create the journal with a client from outside of `once`.',
+  )
 }

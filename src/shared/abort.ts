@@ -1,3 +1,5 @@
+import { notify } from './notify.ts'
+
 /** Throws the reason of a caller's signal if it has aborted. */
 export function throwIfAborted(
   signal: { readonly aborted: boolean; readonly reason?: unknown } | null | undefined,
@@ -10,7 +12,12 @@ export function forwardAbort(signal: AbortSignal | null | undefined, controller:
   const abort = () => controller.abort(signal?.reason)
   if (signal?.aborted) abort()
   else signal?.addEventListener('abort', abort)
-  return () => signal?.removeEventListener('abort', abort)
+  return () => unlisten(signal, abort)
+}
+
+/** Removes a listener. A caller's signal can throw, which must not replace what a call has come to. */
+export function unlisten(signal: AbortSignal | null | undefined, listener: () => void): void {
+  notify(() => signal?.removeEventListener('abort', listener))
 }
 
 /**
@@ -26,7 +33,7 @@ export async function untilAborted<Value>(
   return new Promise((resolve, reject) => {
     const settle = <Result>(report: (result: Result) => void) => {
       return (result: Result) => {
-        signal.removeEventListener('abort', abort)
+        unlisten(signal, abort)
         report(result)
       }
     }

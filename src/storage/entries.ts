@@ -79,11 +79,24 @@ export class Entries<Content extends object> {
     )
   }
 
-  /** Yields the entries in pages, in no particular order. */
-  async *pages(): AsyncGenerator<readonly (readonly [key: string, content: Content])[], void, undefined> {
-    for await (const page of this.#storage.pages()) {
-      yield await Promise.all(page.map(async ([key, text]) => [key, (await this.#read(key, text)) as Content] as const))
+  /**
+   * Yields the entries in pages, in no particular order.
+   *
+   * @param onUnreadable called with the error of each entry that cannot be read. Without it, the first one is thrown.
+   */
+  async *pages(
+    onUnreadable?: (error: unknown) => void,
+  ): AsyncGenerator<readonly (readonly [key: string, content: Content])[], void, undefined> {
+    const read = async ([key, text]: readonly [string, string]) => {
+      try {
+        return [[key, (await this.#read(key, text)) as Content] as const]
+      } catch (thrown) {
+        if (onUnreadable === undefined) throw thrown
+        onUnreadable(thrown)
+        return []
+      }
     }
+    for await (const page of this.#storage.pages()) yield (await Promise.all(page.map(read))).flat()
   }
 
   async #read(key: string, text: string | null): Promise<Content | undefined> {

@@ -61,7 +61,7 @@ export class StoredTexts {
 /** Returns the error for an entry that cannot be used. */
 export function damaged(key: string, problem: string): SupportWorkspaceError {
   return new SupportWorkspaceError(`The entry "${key}" ${problem}.`, {
-    hint: 'Find out what has changed the entry. Restore it from a backup, or remove it.',
+    hint: 'Find out what has changed the entry before you remove it. An older one from a backup can repeat what was done since.',
   })
 }
 

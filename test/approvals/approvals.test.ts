@@ -3,7 +3,7 @@ import { Approvals, type ApprovalsOptions, type ProposeOptions, type SendResult 
 import { WriteJournal } from 'support-workspace-sdk/journal'
 import { createSandbox } from 'support-workspace-sdk/sandbox'
 import { memoryStorage } from 'support-workspace-sdk/storage'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { rejection } from '../helpers/client.ts'
 import { digestAtOnce } from '../journal/digest-at-once.ts'
 import { clientOf, skipWaits } from '../journal/helpers.ts'
@@ -58,6 +58,9 @@ describe('a proposal', () => {
     const create = (client: SupportWorkspace<'self'>) => client.messages.create(conversation, { body_html })
     const functions: Record<string, (client: SupportWorkspace<'self'>) => PromiseLike<unknown>> = {
       'makes no write': (client) => client.conversations.list(),
+      // Braces without `return`.
+      'does not return its call': ((client: SupportWorkspace<'self'>) =>
+        void setTimeout(() => void create(client), 5)) as never,
       'makes more than one write': (client) => Promise.all([create(client), create(client)]),
       'sets headers': (client) => client.messages.create(conversation, { body_html }, { headers: { 'x-a': 'b' } }),
     }
@@ -67,6 +70,47 @@ describe('a proposal', () => {
       })
     }
     expect(await approvals.list()).toEqual([])
+  })
+
+  test('does not end the process if its call is not awaited', async () => {
+    vi.useRealTimers()
+    const unhandled: unknown[] = []
+    const note = (reason: unknown) => unhandled.push(reason)
+    process.on('unhandledRejection', note)
+    onTestFinished(() => void process.off('unhandledRejection', note))
+    const { approvals, conversation } = open()
+    const functions: ((client: SupportWorkspace<'self'>) => unknown)[] = [
+      (client) => void client.messages.create(conversation, { body_html }),
+      (client) => void client.request('POST', '/api/oauth/v1/own', { body: {} }),
+      async (client) => {
+        void client.messages.create(conversation, { body_html })
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      },
+    ]
+    for (const write of functions) {
+      await approvals.propose('r', write as never, { basis: null, replace: true }).catch(() => {})
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    expect(unhandled).toEqual([])
+  })
+
+  test('is sent where it was approved, also if a path parameter changes while it is read', async () => {
+    const { approvals, conversation, approve, send, sandbox } = open()
+    const path = '/api/oauth/v1/conversations/{conversation_id}/messages'
+    const operation = defineOperation({ id: 'own.create', method: 'POST', path, envelope: 'any' })
+    let reads = 0
+    const changing = {
+      get conversation_id() {
+        reads += 1
+        return reads === 1 ? conversation : 'another'
+      },
+    }
+    const write = (client: SupportWorkspace<'self'>) => client.call(operation, { path: changing, body: { body_html } })
+    const approved = await approvals.propose('r', write, { basis: null })
+    await approve()
+    await send()
+    expect(approved.conversationId).toBe(conversation)
+    expect(sandbox.requests.filter(({ method }) => method === 'POST').map((each) => each.path)).toEqual([approved.path])
   })
 
   test('is replaced while it is pending, and begun anew after it has ended', async () => {
@@ -312,13 +356,20 @@ describe('what is stored', () => {
     ['the basis', '"known":[', '"known":["msg_other",'],
     ['the expiry', '"expiresAt":', '"expiresAt":9'],
     ['the operation', '"id":"messages.create"', '"id":"notes.create"'],
+    ['the path of the operation', '{conversation_id}/messages', '{conversation_id}/notes'],
+    ['a parameter', '"parameters":{"conversation_id":"', '"parameters":{"conversation_id":"other'],
+    ['the conversation of the last look', '"conversationId":"', '"conversationId":"other'],
+    ['the message that it answers', '"answers":"', '"answers":"other'],
+    ['the method', '"method":"POST"', '"method":"PATCH"'],
+    ['the evidence', '"evidence":"', '"evidence":"x'],
     ['the service', '"service":"http', '"service":"https'],
   ])('is refused if %s was edited without the digest', async (_, from, to) => {
-    const { storage, propose, approve, send, sent } = open()
+    const { storage, approvals, propose, approve, send, sent } = open()
     await propose(body_html, { expiresIn: 60_000 })
     await approve()
     await change(storage, from, to)
     expect([await send(), sent()]).toEqual([['refused'], []])
+    expect(await approvals.get('r')).toMatchObject({ reason: expect.stringContaining('is not what was approved') })
   })
 
   test.each([
@@ -331,6 +382,82 @@ describe('what is stored', () => {
     const [found = ''] = pattern.exec(decoded(String(await storage.get('approvals:open:r')))) ?? []
     await change(storage, found, `"${field.replace('the ', '')}":"other"`)
     expect([await send(), sent()]).toEqual([[], []])
+  })
+
+  test('is not sent again by an unconfirmed record whose text was edited', async () => {
+    const { sandbox, storage, propose, approve, approvals, sent } = open()
+    await propose()
+    await approve()
+    sandbox.faults.add({ method: 'POST', path: /messages$/, status: 503 })
+    await Array.fromAsync(approvals.send())
+    await change(storage, 'On its way.', 'Pay here.')
+    const [result] = await Array.fromAsync(approvals.send())
+    expect(result).toMatchObject({ state: 'unconfirmed', error: { message: expect.stringContaining('is not what') } })
+    expect(sent()).toEqual([])
+  })
+
+  test('is left alone by a client of another service', async () => {
+    const { sandbox, storage, propose, approve, send, sent } = open()
+    await propose(body_html, { basis: null })
+    await approve()
+    const workspace = clientOf(sandbox, { baseUrl: 'https://other.example' } as never)
+    expect([await send(new Approvals({ workspace, storage })), sent()]).toEqual([[], []])
+    expect([await send(), sent()]).toEqual([['sent'], [body_html]])
+  })
+
+  describe('with a damaged entry', () => {
+    const garbage = async (storage: ReturnType<typeof memoryStorage>, key: string) =>
+      storage.compareAndSet(key, (await storage.get(key)) ?? null, 'garbage')
+
+    test.each(['open', 'final'])('on the %s shelf holds up no other conversation', async (shelf) => {
+      const { sandbox, storage, workspace, approvals, propose, sent } = open()
+      const other = await workspace.conversations.list().toArray()
+      expect(other).toHaveLength(1)
+      for (const key of ['bad', 'good']) {
+        const write = (client: SupportWorkspace<'self'>) =>
+          key === 'bad'
+            ? client.contacts.create({ email: 'a@example.com' })
+            : client.messages.create(String(other[0]?.id), { body_html })
+        const { digest } = await approvals.propose(key, write)
+        await approvals.approve(key, { digest, by: 'may' })
+      }
+      await garbage(storage, `approvals:${shelf}:bad`)
+      const states: string[] = []
+      const error = await rejection(
+        (async () => {
+          for await (const { key, state } of approvals.send({ concurrency: 1 })) states.push(`${key} ${state}`)
+        })(),
+      )
+      expect([states, sent()]).toEqual([['good sent'], [body_html]])
+      expect(error).toMatchObject({
+        name: 'ApprovalsError',
+        key: 'bad',
+        message: expect.stringContaining(`approvals:${shelf}:bad`),
+      })
+      expect(sandbox.state.writes).toHaveLength(1)
+      await propose(body_html, {}, 'next')
+      if (shelf === 'final') return
+      expect(await rejection(approvals.list())).toMatchObject({ name: 'ApprovalsError', key: 'bad' })
+      const errors: unknown[] = []
+      const listed = await approvals.list({ onUnreadable: (each) => errors.push(each.key) })
+      expect([listed.map(({ key }) => key), errors]).toEqual([['next'], ['bad']])
+    })
+
+    test('of what was sent tells which, and decides nothing', async () => {
+      const { storage, approvals, propose } = open()
+      const { known } = await propose(body_html, {}, 'one')
+      await propose('<p>Two.</p>', {}, 'two')
+      const both = async (key: string) =>
+        approvals.approve(key, { digest: (await approvals.get(key))?.digest ?? '', by: 'may' })
+      await both('one')
+      await Array.fromAsync(approvals.send())
+      const [note = ''] = (await Array.fromAsync(storage.list('approvals:sent:'))).flat().map(([key]) => key)
+      await garbage(storage, note)
+      await both('two')
+      const error = await rejection(Array.fromAsync(approvals.send()))
+      expect(error).toMatchObject({ name: 'ApprovalsError', message: expect.stringContaining(note), remedy: 'fix' })
+      expect(await approvals.get('two')).toMatchObject({ state: 'approved', known })
+    })
   })
 
   test('is not read by `list` and `send` once it is final', async () => {
@@ -371,6 +498,31 @@ describe('what is stored', () => {
     expect(await rejection(new Approvals({ workspace, storage }).get('r'))).toMatchObject({ name: 'ApprovalsError' })
     await approve()
     expect([await send(), sent()]).toEqual([['sent'], [body_html]])
+  })
+
+  test('is encrypted with a secret, also what was sent, so that nobody can add a message to it', async () => {
+    vi.useRealTimers()
+    const { sandbox, conversation, storage, approvals, propose, send, sent } = open({ secret })
+    const digests: string[] = []
+    for (const key of ['one', 'two']) digests.push((await propose(`<p>${key}</p>`, {}, key)).digest)
+    await approvals.approve('one', { digest: String(digests[0]), by: 'may' })
+    expect(await send()).toEqual(['sent'])
+    await approvals.approve('two', { digest: String(digests[1]), by: 'may' })
+    const newer = sandbox.receiveMessage(conversation, 'Stop!')
+    const entries = (await Array.fromAsync(storage.list('approvals:'))).flat()
+    const first = sandbox.state.writes[0]?.id
+    for (const [, text] of entries) expect(text).not.toContain(String(first))
+    const [note, text] = entries.find(([key]) => key.startsWith('approvals:sent:')) ?? ['', '']
+    const content = { nonce: 'n', key: note, content: { format: 1, ids: [first, newer] } }
+    for (const forged of [
+      `ids:${JSON.stringify([first, newer])}`,
+      `plain:${Buffer.from(JSON.stringify(content)).toString('base64url')}`,
+    ]) {
+      await storage.compareAndSet(note, (await storage.get(note)) ?? null, forged)
+      expect(await rejection(send())).toMatchObject({ name: 'ApprovalsError' })
+    }
+    await storage.compareAndSet(note, (await storage.get(note)) ?? null, text)
+    expect([await send(), sent()]).toEqual([['stale'], ['<p>one</p>']])
   })
 
   test.each(['"format":2', '"state":"maybe"', '"author":5'])('is refused with %s', async (field) => {

@@ -64,6 +64,22 @@ test('a revoked login: the advised one replaces it', async () => {
   expect((await run(['list', 'contacts', '--profile', 'mine'], { env })).code).toBe(0)
 })
 
+test.each([
+  ['whoami', 'conversations.list'],
+  ['list contacts', 'contacts.list'],
+  ['export contacts', 'contacts.list'],
+  ['doctor', 'conversations.list'],
+])('a token in the environment that is unknown: %s says where it is, and advises a login for %s', async (line, id) => {
+  const ran = await run([...line.split(' '), '--json'], { env: { ...env, SUPPORT_WORKSPACE_TOKEN: 'swot_revoked' } })
+  expect(ran.code).toBe(77)
+  expect(ran.stdout + ran.failure.hint).toContain(
+    'The token is in SUPPORT_WORKSPACE_TOKEN. Set another one, or unset the variable and log in.',
+  )
+  const next = nextOf(ran)
+  expect(next).toEqual(['login', '--base-url', sandbox.url, '--for', id])
+  await logIn(next)
+})
+
 test('a login that there is not: the list of logins', async () => {
   expect((await run(nextOf(await run(['use', 'other', '--json'], { env })), { env })).code).toBe(0)
 })
@@ -91,7 +107,11 @@ test('an unconfirmed contact: the list of the journal, and a decision', async ()
 test.each<[line: string, advice: RegExp, advised: (found: string) => string]>([
   ['list conversations --max 1 --limit 1', /--after \S+(?=, or)/, (found) => `list conversations ${found}`],
   ['list conversations --max 1 --limit 1', /--all/, (found) => `list conversations ${found}`],
-  ['list conversations -q status=open', /--where '[^']*'/, (found) => `list conversations ${found}`],
+  [
+    'list conversations -q status=open',
+    /(?<=npx --no -- support-workspace-sdk )list conversations --where '[^']*'/,
+    (found) => found,
+  ],
   ['list conversations -q status=open', /--undocumented/, (found) => `list conversations -q status=open ${found}`],
   ['list conversations --where statsu=open', /\bstatus\b/, (found) => `list conversations --where ${found}=open`],
   ['list contacts -q limit=5', /--limit/, (found) => `list contacts ${found} 5`],

@@ -33,6 +33,7 @@ describe('every command', () => {
     for (const { name, options } of commands) {
       const { stdout } = await run([...name.split(' '), '--help'])
       expect([name, stdout.split('\n').filter((line) => line.length > 80)]).toEqual([name, []])
+      expect([name, stdout.match(/default: (\{\}|\[\])/)]).toEqual([name, null])
       const required = options.filter((option: { required: boolean }) => option.required)
       expect([name, stdout.match(/\(required\)/g)?.length ?? 0]).toEqual([name, required.length])
     }

@@ -189,6 +189,14 @@ describe('export', () => {
   })
 
   test('writes one CSV file for each kind, whose rows name their conversation', async () => {
+    const { code, failure } = await exportTo('out.csv', '--with', 'messages')
+    expect(code).toBe(0)
+    const [out, other] = [join(folder, 'out.csv'), join(folder, 'out.messages.csv')]
+    expect(failure.note).toBe(`${out} has 35 conversations and ${other} their messages.`)
+    expect((await exportTo('out.csv', '--with', 'messages')).failure.note).toBe(
+      `${out} is complete. To export again, choose another file, or remove ${out}, ${other}, and ${out}.checkpoint.`,
+    )
+    for (const path of [out, other, `${out}.checkpoint`]) rmSync(path)
     expect((await exportTo('out.csv', '--with', 'messages')).code).toBe(0)
     const conversations: Record<string, string>[] = parse(read('out.csv'), { columns: true })
     const messages: Record<string, string>[] = parse(read('out.messages.csv'), { columns: true })
@@ -315,7 +323,7 @@ describe('export', () => {
 
   test.each<[string, string, (path: string) => void]>([
     ['a link', 'out.ndjson exists, and has no checkpoint.', (path) => symlinkSync(`${path}.mine`, path)],
-    ['a folder', 'out.ndjson exists, and has no checkpoint.', (path) => mkdirSync(path)],
+    ['a folder', 'out.ndjson is a directory.', (path) => mkdirSync(path)],
     [
       'readable by others',
       'out.ndjson exists, and has no checkpoint.',

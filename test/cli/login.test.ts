@@ -149,7 +149,7 @@ describe('login', () => {
     const stdin = Object.assign(new PassThrough(), { setRawMode })
     const given = { env: { ...env, SUPPORT_WORKSPACE_CLIENT_SECRET: undefined }, stdin }
     const login: Running = start(args, { ...given, terminals: ['stdin', 'stderr'] })
-    await login.printed('Client secret: ', 'stderr')
+    await login.printed('Client secret (Enter for that of a sandbox): ', 'stderr')
     login.interrupt()
     expect((await login.ended).code).toBe(130)
     expect(asked[0]).toBe('')
@@ -266,16 +266,42 @@ describe('login', () => {
     expect(stderr).toContain('lacks:\n  the client secret, in SUPPORT_WORKSPACE_CLIENT_SECRET')
   })
 
-  test('asks a person for what is missing', async () => {
+  test.each([
+    ['secret_sandbox', 0],
+    ['', 0],
+    ['other', 70],
+  ])('asks a person for the secret: with %j on this machine, the login ends with %i', async (secret, exit) => {
     const { env, redirectUri } = await setUp()
     const stdin = new PassThrough()
     const given = { env: { ...env, SUPPORT_WORKSPACE_CLIENT_SECRET: undefined }, stdin, terminals: ['stdin', 'stderr'] }
     const login = start(['login', '--for', 'contacts.list', '--redirect-uri', redirectUri], given as Given)
-    await login.printed('Client secret: ', 'stderr')
-    stdin.write('secret_sandbox\n')
+    await login.printed('Client secret (Enter for that of a sandbox): ', 'stderr')
+    stdin.write(`${secret}\n`)
     await login.printed('landed on.', 'stderr')
     await browse(/^ {2}(http\S+)$/m.exec(login.output.stderr)?.[1] ?? '')
-    expect((await login.ended).code).toBe(0)
+    expect((await login.ended).code).toBe(exit)
+  })
+
+  test.each([
+    ['Client id of your app: ', '\n', 'No client id was typed. Run it again and type that of your app.'],
+    ['Redirect URI of your app: ', 'app_1\n\n', 'No redirect URI was typed. Run it again and type that of your app.'],
+    [
+      'Client secret of your app: ',
+      'app_1\nhttp://127.0.0.1:3000/callback\n\n',
+      'No client secret was typed. Run it again and type that of your app, or set SUPPORT_WORKSPACE_CLIENT_SECRET.',
+    ],
+  ])('%s without an answer is a mistake', async (question, answers, message) => {
+    const stdin = new PassThrough()
+    const env = { XDG_DATA_HOME: folder() }
+    const login = start(['login', '--for', 'contacts.list'], { env, stdin, terminals: ['stdin', 'stderr'] })
+    const questions = ['Client id of your app: ', 'Redirect URI of your app: ', 'Client secret of your app: ']
+    for (const [index, answer] of answers.split('\n').slice(0, -1).entries()) {
+      await login.printed(questions[index] ?? '', 'stderr')
+      stdin.write(`${answer}\n`)
+    }
+    const { code, stderr } = await login.ended
+    expect(stderr).toContain(question)
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) })
   })
 
   test('the command that whoami advises works', async () => {

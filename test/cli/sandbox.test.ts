@@ -84,7 +84,9 @@ describe('the command `sandbox`', () => {
     const unknown = await write('answer', 'cnv_none', 'Hello')
     expect(unknown.code).toBe(2)
     expect(unknown.stderr).toContain('The sandbox has no conversation "cnv_none".')
-    expect((await write('answer', id)).stderr).toContain('needs "receive" or "answer", a conversation id and a text')
+    const short = (await write('answer', id)).stderr
+    expect(short).toContain('needs "receive" or "answer", a conversation id and a text')
+    expect(short).toContain('For example: npx --no -- support-workspace-sdk sandbox answer cnv_1 "Refunded."')
     expect((await run(['sandbox', '--port', '1', 'receive', id, 'Hello'])).stderr).toContain('No sandbox listens on')
   })
 

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'support-workspace-sdk'
+import { InvalidArgumentError, SupportWorkspace } from 'support-workspace-sdk'
 import { expect, test } from 'vitest'
 import { Resource } from '../../src/client/resources/resource.ts'
 import { json, makeClient, scripted } from '../helpers/client.ts'
@@ -37,6 +37,18 @@ test.each(methods)('%s says what is wrong if it is taken from its object', (path
     )
   }
 })
+
+test.each(['fromEnvironment', 'connect'] as const)(
+  '%s says what is wrong if it is taken from its class',
+  async (name) => {
+    const run: (options: never) => unknown = SupportWorkspace[name]
+    await expect((async () => run.call(undefined, {} as never))()).rejects.toMatchObject({
+      constructor: InvalidArgumentError,
+      argument: 'this',
+      hint: `Call it on its object: \`SupportWorkspace.${name}(…)\`.`,
+    })
+  },
+)
 
 test('a resource works behind a proxy, as reactive frameworks make them', async () => {
   const contacts = new Proxy(workspace.contacts, { get: (target, key, self) => Reflect.get(target, key, self) })

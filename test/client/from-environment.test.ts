@@ -58,5 +58,30 @@ describe('fromEnvironment', () => {
     expect(() => SupportWorkspace.fromEnvironment()).toThrow('`baseUrl` is plain http')
     expect(() => SupportWorkspace.fromEnvironment({ timeout: -1 })).toThrow('`timeout`')
     expect(() => SupportWorkspace.fromEnvironment({ unknown: 1 } as object)).toThrow('unknown')
+    const inherited = Object.create({ actor: 'app' })
+    setEnvironment(undefined, token)
+    expect(SupportWorkspace.fromEnvironment(inherited).actor).toBe('app')
+  })
+
+  test.each([
+    ['a promise', Promise.resolve({ actor: 'app' }), 'a plain object'],
+    ['a Map', new Map([['actor', 'app']]), 'a plain object'],
+    ['a signal', new AbortController().signal, 'a plain object'],
+    ['a number', 5, 'an object'],
+    ['null', null, 'an object'],
+    ['an array', [], 'an object'],
+    ['a function', () => ({ actor: 'app' }), 'an object'],
+  ])('refuses %s as options', (_title, options, expected) => {
+    setEnvironment(undefined, token)
+    expect(() => SupportWorkspace.fromEnvironment(options as never)).toThrow(`\`options\` must be ${expected}`)
+  })
+
+  test.each([
+    ['baseUrl', 'SUPPORT_WORKSPACE_URL'],
+    ['accessToken', 'SUPPORT_WORKSPACE_TOKEN'],
+  ])('says where `%s` comes from', (name, variable) => {
+    setEnvironment(undefined, token)
+    const problem = `\`${name}\` is not an option of \`fromEnvironment\`, which reads it from the environment variable ${variable}.`
+    expect(() => SupportWorkspace.fromEnvironment({ [name]: 'http://127.0.0.1:4010' })).toThrow(problem)
   })
 })

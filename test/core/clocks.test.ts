@@ -49,7 +49,7 @@ const stallingLimiter = () => ({
 const hintFor = (sent: boolean) =>
   sent
     ? 'Try again, or raise the timeout.'
-    : 'Nothing was sent. Check what the token provider, the headers function or the rate limiter is waiting for, or raise the timeout.'
+    : 'Nothing was sent. Check what the token provider, the headers function, the rate limiter or a hook is waiting for, or raise the timeout.'
 
 describe('timeout', () => {
   test.each(stalls)('aborts an attempt waiting for %s', async (_, options, sent) => {

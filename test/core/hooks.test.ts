@@ -96,6 +96,23 @@ describe('hooks', () => {
     expect(of('onOperationEnd')).toMatchObject([end])
   })
 
+  test('that outlast the total timeout before a request is sent: the error says that it was not', async () => {
+    const { hooks, of } = recordEvents()
+    const late: Hooks = {
+      ...hooks,
+      onAttemptStart(event) {
+        hooks.onAttemptStart?.(event)
+        vi.advanceTimersByTime(101)
+      },
+    }
+    const fetch = scripted(json({}))
+    const call = makeClient({ fetch, hooks: late, totalTimeout: 100 }).messages.create('c1', { body_html: 'x' })
+    expect(await rejection(call)).toMatchObject({ name: 'TimeoutError', limit: 'total', outcome: 'not-sent' })
+    expect(fetch.requests).toEqual([])
+    expect(of('onAttemptEnd')).toMatchObject([{ attempt: 1, error: 'TimeoutError' }])
+    expect(of('onOperationEnd')).toMatchObject([{ outcome: 'not-sent' }])
+  })
+
   test('report the duration of a call and of its attempts, in milliseconds', async () => {
     vi.advanceTimersByTime(1_000)
     const { hooks, of } = recordEvents()

@@ -166,6 +166,18 @@ describe('the last look', () => {
 })
 
 describe('an error of the last look', () => {
+  test('passes unchanged even if it is undefined, and is no 429', async () => {
+    const { reply, journal, sent } = open()
+    let looks = 0
+    const before = () => {
+      looks += 1
+      return Promise.reject()
+    }
+    const [ended] = await Promise.allSettled([reply('reply', { before })])
+    expect(ended).toEqual({ status: 'rejected', reason: undefined })
+    expect([looks, sent(), await journal.get('reply')]).toEqual([1, [], undefined])
+  })
+
   test('passes unchanged, and the key is free', async () => {
     const { reply, journal, sent } = openWith({ status: 429, retryAfter: 1 })
     const error = new TooLate()

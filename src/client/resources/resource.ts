@@ -67,11 +67,11 @@ export function call<const Definition extends Operation>(
  * @internal
  * @param method for example `conversations.list`
  */
-export function detached(method: string): InvalidArgumentError {
+export function detached(method: string, owner = 'workspace'): InvalidArgumentError {
   const name = method.split('.').at(-1)
   return new InvalidArgumentError(
     'this',
     `\`${name}\` was called without the object that it belongs to, as after \`const { ${name} } = …\`.`,
-    `Call it on its object: \`workspace.${method}(…)\`.`,
+    `Call it on its object: \`${owner}.${method}(…)\`.`,
   )
 }
