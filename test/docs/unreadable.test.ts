@@ -2,6 +2,9 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SupportWorkspace } from 'support-workspace-sdk'
+import { WriteJournal } from 'support-workspace-sdk/journal'
+import type { Sandbox } from 'support-workspace-sdk/sandbox'
+import { memoryStorage } from 'support-workspace-sdk/storage'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { jitter } from '../helpers/clock.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
@@ -14,7 +17,11 @@ const guides = [
   {
     path: 'docs/export.md',
     file: 'export-all.mts',
-    async use(functions: Record<string, (...args: unknown[]) => Promise<void>>, workspace: unknown, folder: string) {
+    async use(
+      functions: Record<string, (...args: unknown[]) => Promise<void>>,
+      workspace: SupportWorkspace<'self'>,
+      folder: string,
+    ) {
       const file = join(folder, 'out.ndjson')
       const ended = await functions.exportAll?.(workspace, file).catch((thrown: unknown) => thrown)
       const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1)
@@ -22,7 +29,27 @@ const guides = [
       return { ended, done: rows.filter(({ messages }) => Array.isArray(messages)).map(({ id }) => id) }
     },
   },
+  {
+    path: 'docs/reply.md',
+    file: 'reply-to-all.mts',
+    async use(functions: Record<string, (...args: unknown[]) => Promise<void>>, given: SupportWorkspace<'self'>) {
+      const done = new Set<string>()
+      const workspace = given.withOptions({
+        async middleware(call, next) {
+          const reply = await next(call)
+          if (call.operation.id === 'messages.list') done.add(call.parameters.conversation_id ?? '')
+          return reply
+        },
+      })
+      const journal = new WriteJournal({ workspace, storage: memoryStorage() })
+      const ended = await functions.replyToAll?.(workspace, journal).catch((thrown: unknown) => thrown)
+      return { ended, done: [...done] }
+    },
+  },
 ]
+
+const connect = (sandbox: Sandbox) =>
+  new SupportWorkspace({ baseUrl: sandbox.url, accessToken: sandbox.issueToken({ actor: 'self' }), actor: 'self' })
 
 /** Saves the files of a page beside the tests, where the package is found, and loads one of them. */
 async function load(path: string, file: string) {
@@ -43,7 +70,7 @@ test.each(guides.flatMap((guide) => [403, 410, 500].map((status) => [guide.path,
     const ids = sandbox.state.conversations.map(({ id }) => id)
     const [, , broken = ''] = ids
     sandbox.faults.add({ path: `/conversations/${broken}/messages`, status, times: Infinity })
-    const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken: sandbox.issueToken({ actor: 'self' }) })
+    const workspace = connect(sandbox)
     const { folder, functions } = await load(path, file)
     const { ended, done } = await use(functions, workspace, folder)
     expect(ended).toMatchObject({ status })
@@ -57,7 +84,7 @@ test.each(guides.map((guide) => [guide.path, guide] as const))(
   async (path, { file, use }) => {
     const sandbox = await startSandbox({ conversations: 30 })
     sandbox.faults.add({ path: /\/messages$/, status: 401, times: Infinity })
-    const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken: sandbox.issueToken({ actor: 'self' }) })
+    const workspace = connect(sandbox)
     const { folder, functions } = await load(path, file)
     expect((await use(functions, workspace, folder)).ended).toMatchObject({ status: 401 })
     expect(sandbox.requests.filter(({ path }) => path.endsWith('/messages')).length).toBeLessThan(12)
