@@ -139,7 +139,7 @@ describe('a poll of a client in the background', () => {
     const client = makeClient({ fetch })
     const write = client.contacts.create({ email: 'a@example.com' }, options).catch(() => {})
     await vi.advanceTimersByTimeAsync(0)
-    const polled = client.withOptions({ background: true } as object).me()
+    const polled = client.replaceOptions(() => ({ background: true }) as object).me()
     await vi.advanceTimersByTimeAsync(Math.max(0, at - 1))
     expect(fetch.requests).toHaveLength(at === 0 ? 2 : 1)
     await vi.advanceTimersByTimeAsync(1)
