@@ -157,7 +157,7 @@ export class SimulatedClient {
       rateLimitKey: 'key',
       ...(rateLimiter && { rateLimiter }),
     })
-    this.workspace = background ? workspace.withOptions({ background }) : workspace
+    this.workspace = background ? workspace.replaceOptions(() => ({ background })) : workspace
   }
 
   /** Makes a call. Resolves when it is over, whether it succeeds or not. */
