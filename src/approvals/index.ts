@@ -4,15 +4,15 @@
  * @module support-workspace-sdk/approvals
  */
 
-export {
-  Approvals,
-  type ApprovalsOptions,
-  type ApproveOptions,
-  type ListProposalsOptions,
-  type ProposeOptions,
-  type RejectOptions,
-} from './approvals.ts'
+export { Approvals } from './approvals.ts'
 export { ApprovalsError } from './approvals-error.ts'
+export type {
+  ApprovalsOptions,
+  ApproveOptions,
+  ListProposalsOptions,
+  ProposeOptions,
+  RejectOptions,
+} from './approvals-options.ts'
 export type { Basis } from './basis.ts'
 export type { WriteFunction } from './capture.ts'
 export type { EarlierVersion, Proposal, ProposalDecision, ProposalState } from './proposal.ts'

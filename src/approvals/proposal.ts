@@ -170,22 +170,23 @@ export async function isIntact(entry: ProposalEntry): Promise<boolean> {
   return (await digestOf(entry, version)) === entry.digest
 }
 
-const states: readonly unknown[] = [
+export const states = [
   'pending',
   'approved',
+  'sending',
   'sent',
   'rejected',
   'stale',
   'expired',
   'refused',
-] satisfies EntryState[]
+] as const satisfies ProposalState[]
 
 const isTime = Number.isFinite
 
 /** The checks of each field of an entry. */
 export const fields: FieldChecks<ProposalEntry> = {
   epoch: Number.isSafeInteger,
-  state: isOneOf(...states),
+  state: (value) => value !== 'sending' && isOneOf(...states)(value),
   digest: isText,
   service: isText,
   organization: isText,

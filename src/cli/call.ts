@@ -1,64 +1,17 @@
-import { type Command, Option } from '@commander-js/extra-typings'
+import type { Command } from '@commander-js/extra-typings'
 import { operations } from '../client/index.ts'
-import type { ListOptions, Method, Operation, OperationInput, Page, SupportWorkspace } from '../index.ts'
-import { CommandError, programName, quoted, usage } from './errors.ts'
-import { createFormatter, noteUnseen } from './format.ts'
-import { describeIdentity } from './identity.ts'
-import { checkBody, checkItemField, checkQuery, describeNames, operationAt } from './names.ts'
-import { type BuiltIn, findKind, findOperation, operationList, pathOf } from './operations.ts'
-import {
-  addLayout,
-  collectPairs,
-  count,
-  fieldsOption,
-  formatOption,
-  type OptionsOf,
-  profileOption,
-  undocumentedOption,
-} from './options.ts'
+import type { Method, Operation, OperationInput } from '../index.ts'
+import { describeIdentity } from './account.ts'
+import { CommandError, quoted, usage } from './errors.ts'
+import { findKind, findOperation, operationList, pathOf } from './find-operation.ts'
+import { bare } from './list.ts'
+import { checkBody, checkQuery, describeNames, operationAt } from './names.ts'
+import { collectPairs, type OptionsOf, profileOption, queryOption, undocumentedOption } from './options.ts'
 import { type Session, withSession } from './session.ts'
 import type { Terminal } from './terminal.ts'
 import { readText } from './text-file.ts'
-import { type Condition, readCondition } from './where.ts'
 
 type Pairs = Readonly<Record<string, string>>
-
-const queryOption = new Option('-q, --query <name=value>', 'query parameter; can be repeated')
-  .argParser(collectPairs('-q'))
-  .default({})
-
-const whereHelp = `
-A condition of --where is FIELD=VALUE, FIELD!=VALUE, FIELD<VALUE or FIELD>VALUE.
-Put it in quotes, because < and > belong to the shell. Several mean "and". A
-field of an object has a dot, an empty value means null, and a date is compared
-with times. The documents of the service have no filters, so the command filters
-what it reads. For example, open conversations without a message since a day:
-
-  ${programName} list conversations --all \\
-    --where 'status=open' --where 'last_message_inserted_at<2026-11-19'
-`
-
-const declareList = (program: Command) =>
-  addLayout(program.command('list'))
-    .description('list items, by default 100 of them')
-    .addOption(profileOption)
-    .argument('<kind>', 'conversations, messages, notes, contacts, members, tasks or segments')
-    .argument('[ids...]', 'the id of the conversation, for messages and notes')
-    .addOption(queryOption)
-    .option(
-      '--where <condition>',
-      'filter what is read; can be repeated, see below',
-      (text, before: readonly ReturnType<typeof readCondition>[]) => [...before, readCondition(text)],
-      [],
-    )
-    .option('--limit <number>', 'number of items of a page', count)
-    .option('--max <number>', 'number of items in all', count)
-    .option('--all', 'every item')
-    .option('--after <cursor>', 'start after this cursor')
-    .addOption(formatOption('table', 'ndjson', 'json', 'csv'))
-    .addOption(fieldsOption)
-    .addOption(undocumentedOption)
-    .addHelpText('after', whereHelp)
 
 const withCallOptions = (command: Command) =>
   command
@@ -76,23 +29,10 @@ const withCallOptions = (command: Command) =>
     .option('--yes', 'delete without a question')
     .addOption(undocumentedOption)
 
-type ListFlags = OptionsOf<typeof declareList>
 type CallFlags = Partial<OptionsOf<typeof withCallOptions>>
 
-/** Adds `list`, `get`, `call` and `api`. */
+/** Adds `get`, `call` and `api`. */
 export function addCalls(program: Command, terminal: Terminal): void {
-  declareList(program).action((kind, ids, flags) => {
-    const operation = findKind(kind, 'list')
-    const own = ['limit', 'after'].find((name) => Object.hasOwn(flags.query, name))
-    if (own !== undefined) throw usage(`-q has ${own}.`, `Pass it as --${own}.`)
-    checkQuery(operation.id, flags.query, flags.undocumented, terminal)
-    const conditions = flags.where.map((create) => create(flags.utc))
-    if (!flags.undocumented) for (const { field } of conditions) checkItemField(kind, field)
-    const query = { ...flags.query, ...(flags.after !== undefined && { after: flags.after }) }
-    const input = { path: pathOf(operation, ids), query }
-    const list: Listing = { operation, input, kind, conditions, flags }
-    return withSession(terminal, flags, (session) => listItems(session, list, terminal))
-  })
   program
     .command('get')
     .description('get one item')
@@ -148,87 +88,6 @@ function methodOf(text: string): Method {
 }
 
 const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
-
-/** What `list` was asked for. */
-interface Listing {
-  readonly operation: BuiltIn
-  readonly input: OperationInput
-  readonly kind: string
-  readonly conditions: readonly Condition[]
-  readonly flags: ListFlags
-}
-
-/** Number of items that `list` prints unless it is told another one. */
-const usualNumber = 100
-
-async function listItems({ workspace }: Session, list: Listing, terminal: Terminal): Promise<void> {
-  const { operation, kind, conditions, flags } = list
-  const { stdout, signal } = terminal.io
-  const most = flags.max ?? (flags.all ? Number.POSITIVE_INFINITY : usualNumber)
-  const limit = Math.min(flags.limit ?? usualNumber, conditions.length > 0 ? usualNumber : most)
-  const format = flags.format ?? (stdout.isTTY && !terminal.json ? 'table' : 'ndjson')
-  const isWithAssignees = format === 'table' && kind === 'conversations' && flags.fields === undefined
-  const settings = {
-    ...(stdout.isTTY && { width: stdout.columns || 80 }),
-    ...(isWithAssignees && { names: await namesOfMembers(workspace, signal) }),
-  }
-  const print = createFormatter(format, kind, flags, settings)
-  let [left, read, matched] = [most, 0, 0]
-  const input = { ...list.input, query: { ...list.input.query, limit } }
-  for await (const { data, after } of listPages(workspace, operation, input, { signal })) {
-    if (read === 0 && data.length > 0) noteUnseen(flags, data, terminal)
-    read += data.length
-    const matching = data.filter((item) => conditions.every((condition) => condition.matches(item)))
-    const shown = matching.slice(0, left)
-    await terminal.print(print(shown))
-    matched += shown.length
-    left -= matching.length
-    if (left > 0) continue
-    const stopped = `Stopped after ${most} items`
-    if (left < 0)
-      terminal.note(`${stopped}, in the middle of a page, so there is no cursor. Pass --max or --all for more.`)
-    else if (after !== null) terminal.note(`${stopped}. Go on with --after ${quoted(after)}, or pass --all.`, { after })
-    break
-  }
-  if (conditions.length > 0) {
-    const text = `${matched} of the ${read} ${kind} that were read match --where. The service does not filter.`
-    terminal.note(text, { matched, read })
-  }
-  await terminal.print(print(undefined))
-}
-
-/** Returns the names of the team's members by their ids. Without the scope for it, ids stay ids. */
-async function namesOfMembers(workspace: SupportWorkspace, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
-  const members = await workspace.members
-    .list({ limit: 100 }, { signal, maxRetries: 0 })
-    .toArray()
-    .catch(() => {
-      signal.throwIfAborted()
-      return []
-    })
-  return new Map(
-    members.flatMap(({ id, user }) => {
-      const name = user?.name ?? user?.email
-      return typeof name === 'string' ? [[id, name] as const, [user?.id ?? id, name] as const] : []
-    }),
-  )
-}
-
-/** Reads a list page by page, as the service sends it. */
-export function listPages(
-  workspace: SupportWorkspace,
-  operation: Operation,
-  input: OperationInput,
-  options: ListOptions,
-): AsyncIterable<Page<unknown>> {
-  const list: Operation & { readonly envelope: 'list' } = bare(operation)
-  return workspace.call<typeof list>(list, input, options).pages()
-}
-
-/** Leaves the schemas out: the service decides, and nothing of a response is lost. */
-function bare<Definition extends Operation>({ body, response, ...operation }: Operation): Definition {
-  return operation as Definition
-}
 
 function callById(id: string, ids: readonly string[], flags: CallFlags, terminal: Terminal): Promise<void> {
   const operation = findOperation(id)

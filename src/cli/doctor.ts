@@ -3,9 +3,9 @@ import type { Command } from '@commander-js/extra-typings'
 import { innermost, redact } from '../errors/redact.ts'
 import type { Me } from '../index.ts'
 import { scopesFor } from '../oauth/index.ts'
+import { describeIdentity, placeOf } from './account.ts'
 import { CommandError, describeFailure, quoted } from './errors.ts'
-import { describeIdentity, placeOf } from './identity.ts'
-import { type BuiltIn, findOperation } from './operations.ts'
+import { type BuiltIn, findOperation } from './find-operation.ts'
 import { listOf, profileOption } from './options.ts'
 import {
   adviseVariable,

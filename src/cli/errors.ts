@@ -125,7 +125,7 @@ const flags: Readonly<Record<string, string>> = {
 const phrases: readonly (readonly [RegExp, string])[] = [
   [/Pass `only: \['([^']*)'\]`/g, 'Pass --only $1'],
   [/only: \['([^']*)'\]/g, '--only $1'],
-  [/`journal\.resolve\([^`]*\)`|`journal\.resolve`/g, 'journal resolve'],
+  [/call `resolve` with its key and/g, 'run journal resolve with its key and'],
   [/Read the list from its start: leave out [^.]*\./g, 'Leave --after out to read the list from its start.'],
   [/Log in with actor "(\w+)"/g, 'Log in with --actor $1'],
   [/the actor of this client is/g, 'the actor of this token is'],

@@ -13,11 +13,11 @@ import {
   type SupportWorkspace,
 } from '../index.ts'
 import { isObject } from '../shared/json.ts'
-import { listPages } from './call.ts'
 import { CommandError, describeFailure, usage } from './errors.ts'
 import { checkpointOf, ExportFiles, failedOf, type Sink } from './export-files.ts'
+import { type BuiltIn, findKind } from './find-operation.ts'
 import { cellsOf, csvStart, knownFields, noteUnseen, pick, toCsv } from './format.ts'
-import { type BuiltIn, findKind } from './operations.ts'
+import { listPages } from './list.ts'
 import { addLayout, count, fieldsOption, formatOption, namesOf, type OptionsOf, profileOption } from './options.ts'
 import { type Session, withSession } from './session.ts'
 import { oneLine, type Terminal } from './terminal.ts'

@@ -4,14 +4,15 @@
 
 import { Command, CommanderError, Help, type Option } from '@commander-js/extra-typings'
 import { version } from '../shared/version.ts'
+import { addIdentity } from './account.ts'
 import { addCalls } from './call.ts'
 import { addCommands } from './commands.ts'
 import { addDoctor } from './doctor.ts'
 import { describeFailure, exitCodes, programName, quoted } from './errors.ts'
 import { addExport } from './export.ts'
 import { addFaultTest } from './fault-test.ts'
-import { addIdentity } from './identity.ts'
 import { addImport } from './import.ts'
+import { addList } from './list.ts'
 import { addLogin } from './login.ts'
 import { addProbe } from './probe.ts'
 import { addSandbox } from './sandbox.ts'
@@ -90,6 +91,7 @@ function createProgram(terminal: Terminal, writeOut: (help: string) => void): Co
     })
   addLogin(program, terminal)
   addIdentity(program, terminal)
+  addList(program, terminal)
   addCalls(program, terminal)
   addExport(program, terminal)
   addImport(program, terminal)

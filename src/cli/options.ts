@@ -91,3 +91,7 @@ export function collectPairs<Value = string>(
     return { ...before, [name]: parse(pair.slice(at + 1)) }
   }
 }
+
+export const queryOption = new Option('-q, --query <name=value>', 'query parameter; can be repeated')
+  .argParser(collectPairs('-q'))
+  .default({})

@@ -57,7 +57,7 @@ export class UnconfirmedWriteError extends RequestError {
       operation,
       outcome: 'unknown',
       remedy: 'verify',
-      hint: 'Check it, then call `journal.resolve` with "applied", or with "absent" if the process that sent it has ended.',
+      hint: 'Check it, then call `resolve` with its key and "applied", or with "absent" if the process that sent it has ended.',
       attempts: failure?.attempts ?? [],
       cause,
     })

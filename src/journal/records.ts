@@ -1,7 +1,15 @@
 import { SupportWorkspaceError } from '../errors/index.ts'
 import { randomId } from '../shared/bytes.ts'
 import { parseObject } from '../shared/json.ts'
-import { type Change, GuardedStorage, type KeyValueStorage } from '../storage/interface.ts'
+import {
+  type Change,
+  GuardedStorage,
+  hasFields,
+  isOneOf,
+  isOptional,
+  isText,
+  type KeyValueStorage,
+} from '../storage/interface.ts'
 import { WriteJournalError } from './journal-errors.ts'
 import type { WriteState } from './write-state.ts'
 
@@ -124,37 +132,15 @@ export function isSame(one: Stored | undefined, other: Stored | undefined): bool
 function parse(key: string, text: string): Stored {
   const json = text.startsWith(start) ? text.slice(start.length) : ''
   const { version, ...record } = parseObject(json) ?? {}
-  if (typeof version === 'string' && isRecord(record)) return { record, text }
+  if (typeof version === 'string' && isRecord(record)) return { record: record as unknown as WriteRecord, text }
   const hint = `Find out what has changed "${prefix}${key}" in the storage. To be able to send the write again, remove it.`
   throw new WriteJournalError(key, new SupportWorkspaceError('Its entry is damaged.', { hint }))
 }
 
-const states: readonly unknown[] = ['sending', 'applied', 'unconfirmed'] satisfies WriteState[]
-
-/**
- * Checks the fields of a record, because another program can have changed it. A missing timeout would make a wait
- * endless.
- */
-function isRecord(fields: object): fields is WriteRecord {
-  const record: Partial<Record<keyof WriteRecord, unknown>> = fields
-  const {
-    state,
-    operation,
-    path,
-    place,
-    input,
-    attempt,
-    sentAt,
-    timeout,
-    watched = 0,
-    id = '',
-    mark = '',
-    author = '',
-  } = record
-  const texts = [operation, path, place, input, attempt, id, mark, author]
-  return (
-    states.includes(state) &&
-    texts.every((text) => typeof text === 'string') &&
-    [sentAt, timeout, watched].every(Number.isFinite)
-  )
-}
+/** A missing timeout would make a wait endless. */
+const isRecord = hasFields({
+  state: isOneOf('sending', 'applied', 'unconfirmed'),
+  ...{ operation: isText, path: isText, place: isText, input: isText, attempt: isText },
+  ...{ id: isOptional(isText), mark: isOptional(isText), author: isOptional(isText) },
+  ...{ sentAt: Number.isFinite, timeout: Number.isFinite, watched: isOptional(Number.isFinite) },
+})

@@ -484,7 +484,7 @@ describe('an unconfirmed write', () => {
     const { reply, conversation } = openWith({ status: 503 })
     const error = (await rejection(reply())) as UnconfirmedWriteError
     expect(error.message).toBe(
-      `messages.create of the key "reply" in the conversation ${conversation} may have been applied: the service shows nothing like it that is as new as the write. Check it, then call \`journal.resolve\` with "applied", or with "absent" if the process that sent it has ended.`,
+      `messages.create of the key "reply" in the conversation ${conversation} may have been applied: the service shows nothing like it that is as new as the write. Check it, then call \`resolve\` with its key and "applied", or with "absent" if the process that sent it has ended.`,
     )
     expect(error.text).toBe(JSON.stringify({ body_html }))
     expect(JSON.stringify(error)).not.toContain('On it')
