@@ -1,9 +1,8 @@
-// Writes what is generated from src/api: docs/methods-and-fields.md, and the tables of operations in docs/service.md.
+// Writes what is generated from src/api: docs/methods-and-fields.md, and the notes on operations in docs/service.md.
 import { readFile, writeFile } from 'node:fs/promises'
 import {
   type ApiField,
   type ApiModel,
-  type ApiOperation,
   type Fact,
   type ModelName,
   models,
@@ -21,36 +20,26 @@ if (import.meta.main) {
 /** Returns the text of each generated page, by its path from the root of the project. */
 export async function generatedPages(): Promise<Record<string, string>> {
   return {
-    'docs/service.md': withOperationTables(await readFile(new URL('docs/service.md', root), 'utf8')),
+    'docs/service.md': withNotes(await readFile(new URL('docs/service.md', root), 'utf8')),
     'docs/methods-and-fields.md': fieldsPage(),
   }
 }
 
-/** Returns the page of facts, which is written by hand, with new tables of the operations of each resource. */
-function withOperationTables(page: string): string {
+/** Returns the page of facts, which is written by hand, with new tables of the notes on operations. */
+function withNotes(page: string): string {
   return page.replace(
-    /(<!-- operations of (\w+) -->\n)[\s\S]*?(<!-- end -->)/g,
-    (_, start: string, resource: string, end: string) => `${start}\n${operationTables(resource)}\n\n${end}`,
+    /(<!-- notes on (\w+) -->\n)[\s\S]*?(<!-- end -->)/g,
+    (_, start: string, resource: string, end: string) => `${start}\n${notesOf(resource)}\n\n${end}`,
   )
 }
 
-function operationTables(resource: string): string {
+function notesOf(resource: string): string {
   const own = Object.values(operations).filter(({ id }) => id.split('.')[0] === resource)
-  if (own.length === 0) throw new Error(`docs/service.md names the resource ${resource}, which has no operation.`)
   const notes = own.flatMap(({ id, notes }) =>
     notes.map((note) => [`\`${id}\`: ${withoutPeriod(note.text)}`, note.evidence, sourcesOf(note)]),
   )
-  const tables = [table(['Operation', 'Evidence', 'Source'], own.map(operationRow))]
-  if (notes.length > 0) tables.push(table(['Fact', 'Evidence', 'Source'], notes))
-  return tables.join('\n\n')
-}
-
-function operationRow(operation: ApiOperation): string[] {
-  const { method, path, body } = operation
-  const fields = body === undefined ? {} : models[body].fields
-  const required = Object.entries(fields).filter(([, field]) => field.required)
-  const names = required.map(([name]) => `\`${name}\``).join(', ')
-  return [`\`${method} ${path}\`${names && ` with ${names}`}`, operation.evidence, sourcesOf(operation)]
+  if (notes.length === 0) throw new Error(`docs/service.md names the resource ${resource}, which has no notes.`)
+  return table(['Fact', 'Evidence', 'Source'], notes)
 }
 
 function fieldsPage(): string {
