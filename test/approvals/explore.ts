@@ -34,11 +34,20 @@ export interface Depth {
   readonly open?: () => Promise<KeyValueStorage>
 }
 
-/** Takes the place of clocks, digests and chance, so that an order can be repeated. */
+/** The time limit of a call of a storage, in milliseconds. */
+const storageLimit = 30_000
+
+/**
+ * Takes the place of clocks, digests and chance, so that an order can be repeated. No time limit expires: what a killed
+ * process waits for would otherwise go on in the tests of other files.
+ */
 export function simulate(): { readonly at: (world: World) => void; readonly end: () => void } {
   let current: World | undefined
   digestAtOnce()
   vi.spyOn(Math, 'random').mockReturnValue(0)
+  const start = globalThis.setTimeout
+  vi.spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void, delay?: number) =>
+    delay === storageLimit ? start(() => {}) : start(run, delay)) as typeof setTimeout)
   vi.spyOn(Date, 'now').mockImplementation(() => current?.now ?? 0)
   return {
     at(world) {

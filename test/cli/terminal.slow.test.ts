@@ -59,7 +59,7 @@ async function loginArguments(sandbox: Sandbox): Promise<string[]> {
 test('login asks for the secret without showing it, and takes the pasted address', async () => {
   const { sandbox, env } = await setUp()
   const terminal = inTerminal(await loginArguments(sandbox), env)
-  await terminal.shows('Client secret: ')
+  await terminal.shows('Client secret (Enter for that of a sandbox): ')
   terminal.type('secret_sandbox\r')
   await terminal.shows('landed on.')
   const address = /http\S+authorize\S+/.exec(terminal.screen())?.[0] ?? ''
@@ -71,15 +71,18 @@ test('login asks for the secret without showing it, and takes the pasted address
   expect((await run(['whoami'], { env })).code).toBe(0)
 })
 
-test.each(['Client secret: ', 'landed on.'])('Ctrl-C ends a login that shows "%s" with 130', async (text) => {
-  const { sandbox, env } = await setUp()
-  const secret = text === 'landed on.' ? { SUPPORT_WORKSPACE_CLIENT_SECRET: 'secret_sandbox' } : {}
-  const terminal = inTerminal(await loginArguments(sandbox), { ...env, ...secret })
-  await terminal.shows(text)
-  terminal.type(ctrlC)
-  expect(await terminal.exit).toBe(130)
-  expect(terminal.screen()).toContain('Interrupted.')
-})
+test.each(['Client secret (Enter for that of a sandbox): ', 'landed on.'])(
+  'Ctrl-C ends a login that shows "%s" with 130',
+  async (text) => {
+    const { sandbox, env } = await setUp()
+    const secret = text === 'landed on.' ? { SUPPORT_WORKSPACE_CLIENT_SECRET: 'secret_sandbox' } : {}
+    const terminal = inTerminal(await loginArguments(sandbox), { ...env, ...secret })
+    await terminal.shows(text)
+    terminal.type(ctrlC)
+    expect(await terminal.exit).toBe(130)
+    expect(terminal.screen()).toContain('Interrupted.')
+  },
+)
 
 test('the browser that login opens inherits no secret', async () => {
   const { sandbox, env } = await setUp()

@@ -289,8 +289,12 @@ describe('a project that uses the package compiles', () => {
       types: ['node'],
     },
   }
+  // The newest compiler is ten times as fast as the older ones, which check one project for each way to resolve modules.
+  const older = ['node16, CommonJS', 'nodenext, ES modules', 'bundler']
   const matrix = Object.keys(compilers).flatMap((compiler) =>
-    Object.entries(consumers).map(([name, consumer]) => [compiler, name, consumer] as const),
+    Object.entries(consumers)
+      .filter(([name]) => compiler === '7.0' || older.includes(name))
+      .map(([name, consumer]) => [compiler, name, consumer] as const),
   )
 
   test.concurrent.each(matrix)(
