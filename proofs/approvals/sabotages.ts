@@ -145,8 +145,8 @@ const sabotages: readonly Sabotage[] = [
   [
     'texts that are not encrypted are taken with a secret',
     'approvals/records.ts',
-    "new StoredTexts(secret, 'approval')",
-    "new StoredTexts(undefined, 'approval')",
+    "storedTexts(secret, 'approval')",
+    "storedTexts(undefined, 'approval')",
   ],
   [
     'two ends are reported',
