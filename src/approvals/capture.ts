@@ -2,7 +2,7 @@ import type { SupportWorkspace } from '../client/index.ts'
 import type { OutgoingCall } from '../core/index.ts'
 import { InvalidArgumentError, SupportWorkspaceError } from '../errors/index.ts'
 import { isObject } from '../shared/json.ts'
-import type { ProposalEntry } from './proposal.ts'
+import type { ApprovedContent } from './proposal.ts'
 
 /** A function that makes one write with the client that it gets. Its reads are sent. */
 export type WriteFunction = (client: SupportWorkspace<'self'>) => PromiseLike<unknown>
@@ -57,7 +57,7 @@ type Method = (...args: unknown[]) => PromiseLike<unknown>
  * Makes the call of a proposal with another body, as its author would make it now, so that the body is checked like any
  * other.
  */
-export function callWith(body: unknown, { operation, parameters, query }: ProposalEntry): WriteFunction {
+export function callWith(body: unknown, { operation, parameters, query }: ApprovedContent): WriteFunction {
   return (client) => {
     const { evidence, ...custom } = operation
     if (evidence === undefined) return client.call(custom, { path: parameters, query, body } as never)
