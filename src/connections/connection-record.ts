@@ -35,9 +35,6 @@ export interface Found {
   readonly error?: ConnectionStoreError
 }
 
-/** A record with a token. */
-type LiveRecord = StoredRecord & { readonly accessToken: string }
-
 /** @throws the error of a record that cannot be read */
 export function recordIn({ record, error }: Found): StoredRecord | undefined {
   if (error !== undefined) throw error
@@ -52,7 +49,7 @@ export function requireRecord(key: string, found: Found): StoredRecord {
 }
 
 /** @throws ConnectionStoreError like `requireRecord`, and `not_connected` if the token was revoked */
-export function requireToken(key: string, found: Found): LiveRecord {
+export function requireToken(key: string, found: Found): StoredRecord & { readonly accessToken: string } {
   const { accessToken, ...record } = requireRecord(key, found)
   if (accessToken !== undefined) return { ...record, accessToken }
   const since = new Date(record.connection.revokedAt ?? 0).toISOString()
