@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { type Stored, WriteRecords } from '../../src/journal/records.ts'
+import { type WriteRecord, WriteRecords } from '../../src/journal/records.ts'
 import { isFull } from '../is-full.ts'
 import { oneKey, runOrders, scenarios, simulateTime, twoKeys } from './orders.ts'
 
@@ -34,7 +34,7 @@ describe('the check finds', () => {
   })
 
   test('other keys that are read before the check', async () => {
-    const early = new WeakMap<WriteRecords, (readonly [string, Stored])[]>()
+    const early = new WeakMap<WriteRecords, (readonly [string, WriteRecord])[]>()
     vi.spyOn(WriteRecords.prototype, 'get').mockImplementation(async function (this: WriteRecords, key) {
       const stored = await get.call(this, key)
       early.set(this, await Array.fromAsync(all.call(this)))
@@ -46,9 +46,9 @@ describe('the check finds', () => {
     await expect(runOrders(twoKeys, 2_000)).rejects.toThrow(' is not ')
   })
 
-  test.each<[string, (stored: Stored) => boolean]>([
-    ['other keys that are open and ignored', ({ record }) => record.state === 'applied'],
-    ['a match that is not checked for the claims of others', ({ record }) => record.state !== 'applied'],
+  test.each<[string, (record: WriteRecord) => boolean]>([
+    ['other keys that are open and ignored', ({ state }) => state === 'applied'],
+    ['a match that is not checked for the claims of others', ({ state }) => state !== 'applied'],
   ])('%s', async (_, isSeen) => {
     vi.spyOn(WriteRecords.prototype, 'all').mockImplementation(async function* (this: WriteRecords) {
       for await (const entry of all.call(this)) if (isSeen(entry[1])) yield entry

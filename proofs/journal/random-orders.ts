@@ -5,6 +5,7 @@ import type { KeyValueStorage } from 'support-workspace-sdk/storage'
 import { vi } from 'vitest'
 import { mapStorage } from '../../test/connections/helpers/storages.ts'
 import { brokenConnection, json, page, refusal, refusedConnection } from '../../test/helpers/client.ts'
+import { decoded } from '../../test/journal/helpers.ts'
 
 /** Which keys are written, each in how many processes. All have the same text in the same place. */
 export interface Scenario {
@@ -192,7 +193,7 @@ class Process {
         return memory.get(key)
       },
       compareAndSet: async (key, expected, value) => {
-        const isHasty = scenario.isHasty === true && value?.includes('"state":"sending"') === true
+        const isHasty = scenario.isHasty === true && value != null && decoded(value).state === 'sending'
         const written = this.#world.step(this).then(() => memory.compareAndSet(key, expected, value))
         return isHasty ? true : written
       },

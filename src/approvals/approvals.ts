@@ -29,8 +29,8 @@ import {
 import { knownAt } from './basis.ts'
 import { callWith, capture, type WriteFunction } from './capture.ts'
 import {
+  type ApprovedContent,
   digestOf,
-  type EntryState,
   isFinal,
   isOver,
   type Proposal,
@@ -67,14 +67,15 @@ export class Approvals {
   constructor(options: ApprovalsOptions) {
     checkObject('options', options, 'Pass at least `workspace` and `storage`.')
     const { workspace } = options
-    const { storage, secret, ignore, logger } = readOptions(options, checks, 'approvals')
+    const { secret, ...given } = readOptions(options, checks, 'approvals')
     if (typeof workspace?.withOptions !== 'function') {
       throw mustBe('a client', 'workspace', workspace, 'Pass a `SupportWorkspace`.')
     }
     this.#workspace = workspace
-    this.#records = new Records(checkStorage(storage as KeyValueStorage), secret)
+    const storage = checkStorage(given.storage as KeyValueStorage)
+    this.#records = new Records(storage, secret)
     this.#identities = new TokenIdentities(workspace.withOptions({ fresh: true }))
-    this.#sender = new Sender(workspace, this.#records, this.#identities, ignore, logger)
+    this.#sender = new Sender({ ...given, workspace, storage }, this.#records, this.#identities)
     bindMethods(this)
   }
 
@@ -102,30 +103,25 @@ export class Approvals {
     const { organization, author, actor } = await this.#identities.current()
     const person = given.author ?? (actor === 'app' ? undefined : author)
     if (person === undefined) throw noAuthor()
-    const { conversation_id: conversationId } = call.parameters
     const reader = this.#workspace.withOptions({ fresh: true })
-    const { isGone, ...basis } = await knownAt(reader, conversationId, given.basis)
-    const { id, method, path, scope, actor: actorOf, envelope, evidence } = call.operation
+    const { isGone, ...basis } = await knownAt(reader, call.parameters.conversation_id, given.basis)
+    const { body, query, response, ...operation } = call.operation
     const proposedAt = Date.now()
-    const content = {
-      service: call.baseUrl,
-      ...{ organization, author: person },
-      operation: JSON.parse(JSON.stringify({ id, method, path, scope, actor: actorOf, envelope, evidence })),
-      ...{ path: call.path, parameters: { ...call.parameters }, query: JSON.parse(JSON.stringify(call.query)) },
-      text: call.body === undefined ? undefined : JSON.stringify(call.body),
-      ...{ conversationId, ...basis },
-      expiresAt: given.expiresIn === undefined ? undefined : proposedAt + given.expiresIn,
-    }
+    // As the storage returns it.
+    const content: ApprovedContent = JSON.parse(
+      JSON.stringify({
+        ...{ service: call.baseUrl, organization, author: person, operation, path: call.path },
+        ...{ parameters: call.parameters, query: call.query, text: JSON.stringify(call.body), ...basis },
+        expiresAt: given.expiresIn && proposedAt + given.expiresIn,
+      }),
+    )
     const entry: ProposalEntry = {
       ...{ epoch: 1, state: 'pending', decisions: [], earlier: [] },
-      ...content,
-      digest: (await digestOf(content)) as string,
-      proposedAt,
+      ...{ content, digest: await digestOf(content), proposedAt },
       ...(isGone && { state: 'stale', endedAt: proposedAt, reason: 'The message of its basis is gone.' }),
     }
     return this.#change(key, (now) => {
-      const isFree = now === undefined || mayReplace(now, given)
-      return isFree ? { write: entry, result: entry } : { result: now }
+      return now === undefined || mayReplace(now, given) ? written(entry) : { result: now }
     })
   }
 
@@ -165,26 +161,22 @@ export class Approvals {
     if (digest === undefined) throw mustBe('a text', 'digest', digest, 'Pass the digest that the page showed.')
     if (by === undefined) throw mustBe('a text', 'by', by, 'Pass the name or id of the person.')
     const before = await this.#records.get(key)
-    const edit = body === undefined || before === undefined ? undefined : await this.#edit(before, body)
+    const edit = body === undefined || before === undefined ? undefined : await this.#edit(before.content, body)
     const wanted = edit?.digest ?? digest
     const approval: ProposalDecision = { decision: 'approved', by, at: Date.now(), digest: wanted }
-    const decide = (now: ProposalEntry | undefined): Decision<ProposalEntry> => {
-      const shown = now && toProposal(key, now)
-      if (now === undefined || shown === undefined) throw notAllowed(key, 'approved', undefined)
-      if ((now.state === 'approved' || now.state === 'sent') && now.digest === wanted) {
+    return this.#change(key, (now) => {
+      const decisions = [...(now?.decisions ?? []), approval]
+      if (now?.digest === wanted && (now.state === 'approved' || now.state === 'sending' || now.state === 'sent')) {
         const isNoted = now.decisions.some((each) => each.decision === 'approved' && each.by === by)
-        const noted = { ...now, decisions: [...now.decisions, approval] }
-        return isNoted ? { result: now } : { write: noted, result: noted }
+        return isNoted ? { result: now } : written({ ...now, decisions })
       }
-      if (shown.state !== 'pending') throw notAllowed(key, 'approved', shown)
-      if (isOver(now)) throw notAllowed(key, 'approved', shown, 'has expired')
-      if (now.digest !== digest) throw notAllowed(key, 'approved', shown, 'is not what the person saw')
-      const earlier = wanted === digest ? now.earlier : [...now.earlier, { digest, text: now.text }]
-      const approved = { ...now, ...edit, earlier, state: 'approved', approvedAt: approval.at } as const
-      const entry = { ...approved, decisions: [...now.decisions, approval] }
-      return { write: entry, result: entry }
-    }
-    return this.#change(key, decide)
+      if (now?.state !== 'pending') throw notAllowed(key, 'approved', now)
+      if (isOver(now)) throw notAllowed(key, 'approved', now, 'has expired')
+      if (now.digest !== digest) throw notAllowed(key, 'approved', now, 'is not what the person saw')
+      const { body } = toProposal(key, now)
+      const earlier = wanted === digest ? now.earlier : [...now.earlier, { digest, body }]
+      return written({ ...now, ...edit, earlier, state: 'approved', decisions })
+    })
   }
 
   /**
@@ -198,14 +190,11 @@ export class Approvals {
     if (by === undefined) throw mustBe('a text', 'by', by, 'Pass the name or id of the person.')
     return this.#change(key, (now) => {
       if (now?.state === 'rejected') return { result: now }
-      const shown = now && toProposal(key, now)
-      if (now === undefined || (shown?.state !== 'pending' && shown?.state !== 'approved')) {
-        throw notAllowed(key, 'rejected', shown)
-      }
-      const rejection = { decision: 'rejected', by, at: Date.now(), digest: now.digest } as const
-      const decisions = [...now.decisions, rejection]
-      const entry = { ...now, state: 'rejected', decisions, reason, endedAt: rejection.at } as const
-      return { write: entry, result: entry }
+      if (now?.state !== 'pending' && now?.state !== 'approved') throw notAllowed(key, 'rejected', now)
+      const { decisions, digest } = now
+      const at = Date.now()
+      const rejected = [...decisions, { decision: 'rejected', by, at, digest } as const]
+      return written({ ...now, state: 'rejected', decisions: rejected, reason, endedAt: at })
     })
   }
 
@@ -235,12 +224,9 @@ export class Approvals {
     checkText('key', key)
     checkOneOf('as', as, ['applied', 'absent'])
     return this.#change(key, (now) => {
-      const shown = now && toProposal(key, now)
-      if (now === undefined || shown?.state !== 'sending') throw notAllowed(key, 'resolved', shown)
-      const { write, sendingAt, approvedAt, ...rest } = now
-      const entry: ProposalEntry =
-        as === 'absent' ? { ...rest, state: 'pending' } : { ...now, state: 'sent', endedAt: Date.now() }
-      return { write: entry, result: entry }
+      if (now?.state !== 'sending') throw notAllowed(key, 'resolved', now)
+      const { write, ...unsent } = now
+      return written(as === 'absent' ? { ...unsent, state: 'pending' } : { ...now, state: 'sent', endedAt: Date.now() })
     })
   }
 
@@ -254,13 +240,22 @@ export class Approvals {
   /** Erases a proposal that is pending. Returns whether there was one. The key is free then. */
   forget(key: string): Promise<boolean>
   async forget(what: number | string): Promise<number | boolean> {
-    if (typeof what === 'string') return this.#records.erase(checkText('key', what), isErasable)
+    if (typeof what === 'string') {
+      return this.#records.change<boolean>(checkText('key', what), (now) =>
+        now?.state === 'pending' ? { write: null, result: true } : { result: false },
+      )
+    }
     const last = Date.now() - checkInteger('age', what, youngest, 'Pass milliseconds, at least an hour.')
+    const isOld = (entry: ProposalEntry | undefined): entry is ProposalEntry =>
+      entry?.endedAt !== undefined && entry.endedAt <= last && entry.content.text !== undefined
     let count = 0
-    for await (const [key, { endedAt = last, text }] of this.#records.final()) {
-      if (text === undefined || endedAt > last) continue
-      const isForgotten = await this.#records.rewrite(key, ({ text, answers, write, reason, ...rest }) => {
-        return text === undefined ? undefined : { ...rest, query: {}, earlier: [], decisions: rest.decisions }
+    for await (const [key, entry] of this.#records.final()) {
+      if (!isOld(entry)) continue
+      const isForgotten = await this.#records.change<boolean>(key, (now) => {
+        if (!isOld(now)) return { result: false }
+        const { write, reason, ...rest } = now
+        const { text, answers, ...content } = now.content
+        return { write: { ...rest, content: { ...content, query: {} }, earlier: [] }, result: true }
       })
       if (isForgotten) count += 1
     }
@@ -268,10 +263,10 @@ export class Approvals {
   }
 
   /** Returns an edited version, whose body was checked like the one of a call. */
-  async #edit(entry: ProposalEntry, body: unknown): Promise<Pick<ProposalEntry, 'digest' | 'text'>> {
-    const call = await capture(this.#workspace, callWith(body, entry))
-    const text = call.body === undefined ? undefined : JSON.stringify(call.body)
-    return { digest: (await digestOf({ ...entry, text })) as string, text }
+  async #edit(before: ApprovedContent, body: unknown): Promise<Pick<ProposalEntry, 'digest' | 'content'>> {
+    const call = await capture(this.#workspace, callWith(body, before))
+    const content = { ...before, text: JSON.stringify(call.body) }
+    return { digest: await digestOf(content), content }
   }
 
   async #change(key: string, decide: (now: ProposalEntry | undefined) => Decision<ProposalEntry>): Promise<Proposal> {
@@ -281,13 +276,12 @@ export class Approvals {
 
 /** Whether a new proposal may take the place of one that is there. */
 function mayReplace(now: ProposalEntry, { replace, again }: Pick<ProposeOptions, 'replace' | 'again'>): boolean {
-  if (now.state === 'pending') return replace === true && now.write === undefined
-  const ended: readonly EntryState[] = ['stale', 'expired', 'rejected', 'refused']
-  return again === true && ended.includes(now.state)
+  if (now.state === 'pending') return replace === true
+  return again === true && isFinal(now) && now.state !== 'sent'
 }
 
-function isErasable({ state, write }: ProposalEntry): boolean {
-  return state === 'pending' && write === undefined
+function written(entry: ProposalEntry): Decision<ProposalEntry> {
+  return { write: entry, result: entry }
 }
 
 function noAuthor(): InvalidArgumentError {

@@ -1,7 +1,7 @@
 import type { SupportWorkspace } from '../client/index.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { checkText, mustBe } from '../shared/check-options.ts'
-import type { ProposalEntry } from './proposal.ts'
+import type { ApprovedContent } from './proposal.ts'
 
 /**
  * The messages that the draft of a write has read: their ids, or the id of the newest one, or null if no message makes
@@ -25,7 +25,7 @@ export async function knownAt(
   reader: SupportWorkspace,
   conversation: string | undefined,
   basis: Basis | undefined,
-): Promise<Pick<ProposalEntry, 'known' | 'answers'> & { readonly isGone?: boolean }> {
+): Promise<Pick<ApprovedContent, 'known' | 'answers'> & { readonly isGone?: boolean }> {
   if (basis === null || (conversation === undefined && basis === undefined)) return {}
   if (conversation === undefined) {
     const problem = 'The path of the write has no conversation, so that no message can be newer.'

@@ -1,4 +1,5 @@
 import type { Operation } from '../core/index.ts'
+import { recordFields, type WriteRecord } from '../journal/interface.ts'
 import { sha256 } from '../shared/bytes.ts'
 import { isObject, type JsonObject, parseObject, sortedJson } from '../shared/json.ts'
 import { type FieldChecks, hasFields, isListOf, isOneOf, isOptional, isRecordOf, isText } from '../storage/interface.ts'
@@ -82,14 +83,9 @@ export interface Proposal {
   readonly id?: string | undefined
 }
 
-/** The states that an entry has. `sending` follows from the record of the write. */
-export type EntryState = Exclude<ProposalState, 'sending'>
-
-/** What the storage keeps of a proposal. */
-export interface ProposalEntry extends Omit<Proposal, 'key' | 'state' | 'operation' | 'method' | 'body' | 'earlier'> {
-  /** Counts how often the key was begun anew. The entry with the highest number counts. */
-  readonly epoch: number
-  readonly state: EntryState
+/** All that a person approves: what is sent, and whether the last look lets it pass. */
+export interface ApprovedContent
+  extends Pick<Proposal, 'organization' | 'author' | 'path' | 'query' | 'known' | 'expiresAt'> {
   /** The base URL of the service. */
   readonly service: string
   /** The definition of the operation without its schemas. A built-in one has `evidence`. */
@@ -97,120 +93,76 @@ export interface ProposalEntry extends Omit<Proposal, 'key' | 'state' | 'operati
   readonly parameters: Readonly<Record<string, string>>
   /** The request body as JSON text, as it is sent. */
   readonly text?: string | undefined
-  readonly earlier: readonly { readonly digest: string; readonly text: string | undefined }[]
   /** The id of the message that the write answers, if it is known. */
   readonly answers?: string | undefined
-  readonly approvedAt?: number | undefined
-  /** When a process began to send it, on the clock of that process. */
-  readonly sendingAt?: number | undefined
-  /** The record of the journal. It is in here, so that one compare-and-set decides whether the write is sent. */
-  readonly write?: string | undefined
 }
 
+/** What the storage keeps of a proposal. */
+export interface ProposalEntry
+  extends Pick<Proposal, 'state' | 'digest' | 'proposedAt' | 'decisions' | 'earlier' | 'endedAt' | 'reason' | 'id'> {
+  /** Counts how often the key was begun anew. The entry with the highest number counts. */
+  readonly epoch: number
+  readonly content: ApprovedContent
+  /** The record of the journal. It is in here, so that one compare-and-set decides whether the write is sent. */
+  readonly write?: WriteRecord | undefined
+}
+
+const finalStates: readonly ProposalState[] = ['sent', 'rejected', 'stale', 'expired', 'refused']
+export const states: readonly ProposalState[] = ['pending', 'approved', 'sending', ...finalStates]
+
 export function isFinal({ state }: { readonly state: ProposalState }): boolean {
-  return state !== 'pending' && state !== 'approved' && state !== 'sending'
+  return finalStates.includes(state)
 }
 
 /** Whether the time of a proposal is over. */
-export function isOver({ expiresAt }: { readonly expiresAt?: number | undefined }): boolean {
+export function isOver({ content: { expiresAt } }: ProposalEntry): boolean {
   return expiresAt !== undefined && expiresAt <= Date.now()
 }
 
-export function toProposal(key: string, entry: ProposalEntry): Proposal {
-  const { epoch, service, operation, parameters, text, earlier, answers, approvedAt, sendingAt, write, ...shown } =
-    entry
+export function toProposal(key: string, { epoch, content, write, ...rest }: ProposalEntry): Proposal {
+  const { service, operation, parameters, text, answers, ...shown } = content
+  const { conversation_id: conversationId } = parameters
   return {
-    key,
-    ...shown,
-    state: isFinal(entry) || write === undefined ? entry.state : 'sending',
-    operation: operation.id,
-    method: operation.method,
+    ...{ key, ...shown, ...rest, operation: operation.id, method: operation.method },
     ...(text !== undefined && { body: JSON.parse(text) as unknown }),
-    earlier: earlier.map((each) => ({ digest: each.digest, body: each.text && (JSON.parse(each.text) as unknown) })),
+    ...(conversationId !== undefined && { conversationId }),
   }
 }
 
-/** Everything that a person approves: all that decides what is sent, and whether the last look lets it pass. */
-export type ApprovedContent = Pick<
-  ProposalEntry,
-  | 'service'
-  | 'organization'
-  | 'author'
-  | 'operation'
-  | 'path'
-  | 'parameters'
-  | 'query'
-  | 'text'
-  | 'conversationId'
-  | 'known'
-  | 'answers'
-  | 'expiresAt'
->
-
 /** The algorithms of all digests that were ever written. None is removed, so that an old approval stays valid. */
 const algorithms: Readonly<Record<string, (content: ApprovedContent) => Promise<string>>> = {
-  v1({ service, organization, author, operation, path, parameters, query, text, ...rest }) {
-    const { conversationId, known, answers, expiresAt } = rest
-    const write = [service, organization, author, operation, path, parameters, query, text]
-    return sha256(sortedJson([...write, conversationId, known, answers, expiresAt].map((part) => part ?? null)))
-  },
+  v1: (content) => sha256(sortedJson(content)),
 }
 
 /** Returns the digest of what a person approves. */
-export async function digestOf(content: ApprovedContent, version = 'v1'): Promise<string | undefined> {
+export async function digestOf(content: ApprovedContent, version = 'v1'): Promise<string> {
   const algorithm = Object.hasOwn(algorithms, version) ? algorithms[version] : undefined
-  return algorithm && `${version}:${await algorithm(content)}`
+  return `${version}:${await algorithm?.(content)}`
 }
 
-/** Whether an entry still has the content of its digest and, if it is approved, the last approval is of this digest. */
-export async function isIntact(entry: ProposalEntry): Promise<boolean> {
-  const approval = entry.decisions.findLast(({ decision }) => decision === 'approved')
-  const [version] = entry.digest.split(':')
-  if (entry.state === 'approved' && approval?.digest !== entry.digest) return false
-  return (await digestOf(entry, version)) === entry.digest
+/** Whether an entry has the content of its digest and, unless it is pending, the last approval is of this digest. */
+export async function isIntact({ state, decisions, digest, content }: ProposalEntry): Promise<boolean> {
+  const approval = decisions.findLast(({ decision }) => decision === 'approved')
+  if (state !== 'pending' && approval?.digest !== digest) return false
+  return (await digestOf(content, digest.split(':')[0])) === digest
 }
 
-export const states = [
-  'pending',
-  'approved',
-  'sending',
-  'sent',
-  'rejected',
-  'stale',
-  'expired',
-  'refused',
-] as const satisfies ProposalState[]
-
-const isTime = Number.isFinite
+const contentFields: FieldChecks<ApprovedContent> = {
+  ...{ service: isText, organization: isText, author: isText, path: isText, query: isObject },
+  operation: hasFields({ id: isText, method: isText, path: isText }),
+  parameters: isRecordOf(isText),
+  text: isOptional((value) => isText(value) && parseObject(`{"body":${value}}`) !== undefined),
+  ...{ known: isOptional(isListOf(isText)), answers: isOptional(isText), expiresAt: isOptional(Number.isFinite) },
+}
 
 /** The checks of each field of an entry. */
 export const fields: FieldChecks<ProposalEntry> = {
   epoch: Number.isSafeInteger,
-  state: (value) => value !== 'sending' && isOneOf(...states)(value),
-  digest: isText,
-  service: isText,
-  organization: isText,
-  author: isText,
-  operation: hasFields({ id: isText, method: isText, path: isText }),
-  path: isText,
-  parameters: isRecordOf(isText),
-  query: isObject,
-  text: isOptional((value) => isText(value) && isJson(value as string)),
-  known: isOptional(isListOf(isText)),
-  answers: isOptional(isText),
-  conversationId: isOptional(isText),
-  proposedAt: isTime,
-  expiresAt: isOptional(isTime),
-  approvedAt: isOptional(isTime),
-  sendingAt: isOptional(isTime),
-  endedAt: isOptional(isTime),
-  decisions: isListOf(hasFields({ decision: isText, by: isText, at: isTime, digest: isText })),
-  earlier: isListOf(hasFields({ digest: isText, text: isOptional(isText) })),
-  reason: isOptional(isText),
-  id: isOptional(isText),
-  write: isOptional(isText),
-}
-
-function isJson(text: string): boolean {
-  return parseObject(`{"body":${text}}`) !== undefined
+  state: isOneOf(...states),
+  content: hasFields(contentFields),
+  ...{ digest: isText, proposedAt: Number.isFinite, endedAt: isOptional(Number.isFinite) },
+  decisions: isListOf(hasFields({ decision: isText, by: isText, at: Number.isFinite, digest: isText })),
+  earlier: isListOf(hasFields({ digest: isText })),
+  ...{ reason: isOptional(isText), id: isOptional(isText) },
+  write: isOptional(hasFields(recordFields)),
 }

@@ -1,3 +1,4 @@
+import type { WriteEntries } from '../journal/interface.ts'
 import { sha256 } from '../shared/bytes.ts'
 import type { SealSecret } from '../shared/seal.ts'
 import {
@@ -8,19 +9,16 @@ import {
   isListOf,
   isText,
   type KeyValueStorage,
-  StoredTexts,
+  storedTexts,
 } from '../storage/interface.ts'
 import { ApprovalsError, isDamage, notAllowed } from './approvals-error.ts'
-import { fields, isFinal, type ProposalEntry, toProposal } from './proposal.ts'
+import { type ApprovedContent, fields, isFinal, type ProposalEntry } from './proposal.ts'
 
 /** Gets the error of an entry that cannot be read. */
 type OnUnreadable = (error: ApprovalsError) => void
 
 /** What to do with an entry, and what to return. */
-export interface Decision<Result> {
-  readonly write?: ProposalEntry | undefined
-  readonly result: Result
-}
+export type Decision<Result> = Change<Result, ProposalEntry> | Promise<Change<Result, ProposalEntry>>
 
 /**
  * The proposals by key. An entry that has not ended is on the open shelf, and one that has ended is moved to the final
@@ -30,16 +28,20 @@ export interface Decision<Result> {
 export class Records {
   readonly #open: Entries<ProposalEntry>
   readonly #final: Entries<ProposalEntry>
+  /** The ids of the messages that were sent, by what they know of a conversation. */
   readonly #sent: Entries<{ readonly ids: readonly string[] }>
   readonly #writes: GuardedStorage
 
   constructor(storage: KeyValueStorage, secret: SealSecret | undefined) {
-    const kind = { texts: new StoredTexts(secret, 'approval'), format: 1, fields, failed: storageFailed }
-    this.#open = new Entries(storage, { ...kind, prefix: 'approvals:open:' })
-    this.#final = new Entries(storage, { ...kind, prefix: 'approvals:final:' })
+    const kind = { texts: storedTexts(secret, 'approval'), format: 1, failed: storageFailed }
+    this.#open = new Entries(storage, { ...kind, fields, prefix: 'approvals:open:' })
+    this.#final = new Entries(storage, { ...kind, fields, prefix: 'approvals:final:' })
+    const failed = (_: string | undefined, thrown: unknown) => storageFailed(undefined, thrown)
     this.#sent = new Entries<{ readonly ids: readonly string[] }>(storage, {
-      ...{ ...kind, prefix: 'approvals:sent:', fields: { ids: isListOf(isText) } },
-      failed: (_, thrown) => storageFailed(undefined, thrown),
+      ...kind,
+      failed,
+      fields: { ids: isListOf(isText) },
+      prefix: 'approvals:sent:',
     })
     this.#writes = new GuardedStorage(storage, 'writes:', storageFailed)
   }
@@ -59,35 +61,19 @@ export class Records {
   /**
    * Changes an entry by compare-and-set.
    *
-   * @param decide called with the entry that counts, before each attempt
+   * @param decide called with the entry that counts, before each attempt. Null erases an open one.
    */
   async change<Result>(key: string, decide: (now: ProposalEntry | undefined) => Decision<Result>): Promise<Result> {
     const result = await this.#open.change(key, async (open): Promise<Change<Result, ProposalEntry>> => {
       const final = await this.#final.get(key)
       const now = isNewer(open, final) ? open : final
-      const decision = decide(now)
-      if (decision.write === undefined) return { result: decision.result }
+      const { write, result } = await decide(now)
       // What has ended stays. To begin anew, or to note a decision about it, takes another epoch.
       const epoch = now === undefined ? 1 : now === final ? final.epoch + 1 : now.epoch
-      return { write: { ...decision.write, epoch }, result: decision.result }
+      return { write: write && { ...write, epoch }, result }
     })
     await this.#tidy(key)
     return result
-  }
-
-  /** Erases an open entry. Returns whether there was one that `decide` accepts. */
-  erase(key: string, decide: (entry: ProposalEntry) => boolean): Promise<boolean> {
-    return this.#open.change(key, (entry) =>
-      entry !== undefined && decide(entry) ? { write: null, result: true } : { result: false },
-    )
-  }
-
-  /** Changes a final entry. Returns whether `decide` wanted to. */
-  rewrite(key: string, decide: (entry: ProposalEntry) => ProposalEntry | undefined): Promise<boolean> {
-    return this.#final.change(key, (entry) => {
-      const next = entry && decide(entry)
-      return { write: next, result: next !== undefined }
-    })
   }
 
   /**
@@ -95,12 +81,10 @@ export class Records {
    *
    * @param onUnreadable called with the error of each entry that cannot be read. Without it, the first one is thrown.
    */
-  async *open(
-    onUnreadable?: OnUnreadable,
-  ): AsyncGenerator<readonly [key: string, entry: ProposalEntry], void, undefined> {
+  async *open(onUnreadable?: OnUnreadable): Listing {
     for await (const [key, entry] of each(this.#open, onUnreadable)) {
-      // A process was killed before it had moved the entry.
       if (!isFinal(entry)) yield [key, entry]
+      // A process was killed before it had moved the entry.
       else
         await this.#tidy(key).catch((thrown: unknown) => {
           if (onUnreadable === undefined || !isDamage(thrown)) throw thrown
@@ -110,7 +94,7 @@ export class Records {
   }
 
   /** Yields the entries that have ended, in no particular order. */
-  final(onUnreadable?: OnUnreadable): AsyncGenerator<readonly [key: string, entry: ProposalEntry], void, undefined> {
+  final(onUnreadable?: OnUnreadable): Listing {
     return each(this.#final, onUnreadable)
   }
 
@@ -126,66 +110,68 @@ export class Records {
     await this.#open.change(key, (now) => ({ write: now?.epoch === open.epoch ? null : undefined, result: undefined }))
   }
 
-  /** Returns the ids of the messages that were sent for the same basis. */
-  async sentFor(entry: ProposalEntry): Promise<readonly string[]> {
-    return (await this.#sent.get(await basisOf(entry)))?.ids ?? []
+  /** Whether a message was sent for the same basis. */
+  async isOurs(content: ApprovedContent, id: string): Promise<boolean> {
+    return (await this.#sent.get(await basisOf(content)))?.ids.includes(id) ?? false
   }
 
   /** Notes a message that was sent, before its proposal ends. */
-  async noteSent(entry: ProposalEntry, id: string | undefined): Promise<void> {
-    if (id === undefined || entry.known === undefined) return
-    await this.#sent.change(await basisOf(entry), ({ ids } = { ids: [] }) => ({
+  async noteSent(content: ApprovedContent, id: string | undefined): Promise<void> {
+    if (id === undefined || content.known === undefined) return
+    await this.#sent.change(await basisOf(content), ({ ids } = { ids: [] }) => ({
       write: ids.includes(id) ? undefined : { ids: [...ids, id] },
       result: undefined,
     }))
   }
 
   /** Whether another proposal of the same basis is being sent, whose message might be there already. */
-  async isSiblingSending(key: string, entry: ProposalEntry): Promise<boolean> {
-    const basis = await basisOf(entry)
-    for await (const [other, { write, ...rest }] of each(this.#open, () => {})) {
-      if (other === key || write === undefined || rest.conversationId !== entry.conversationId) continue
-      if ((await basisOf({ ...rest, write })) === basis) return true
+  async isSiblingSending(key: string, content: ApprovedContent): Promise<boolean> {
+    const basis = await basisOf(content)
+    for await (const [other, entry] of each(this.#open, () => {})) {
+      if (other !== key && entry.state === 'sending' && (await basisOf(entry.content)) === basis) return true
     }
     return false
   }
 
   /**
-   * Returns the storage for the journal that sends one proposal. The record of the journal is a field of the entry. So
-   * one compare-and-set decides that the proposal is sent rather than rejected, changed, stale or expired.
+   * Returns where the journal keeps the records of what is sent. A record is a field of the entry, so that one
+   * compare-and-set decides that the proposal is sent rather than rejected, changed, stale or expired.
+   *
+   * @param sending the entries that this process sends, as they were approved
    */
-  forJournal(key: string, approved: ProposalEntry): KeyValueStorage {
-    const name = `writes:${key}`
+  forJournal(sending: ReadonlyMap<string, ProposalEntry | undefined>): WriteEntries {
     return {
-      get: async (other) => (other === name ? (await this.get(key))?.write : undefined),
-      compareAndSet: (_, expected, value) =>
-        this.change(key, (now): Decision<boolean> => {
-          if (now === undefined || (now.write ?? null) !== expected) return { result: false }
-          const isResult = value?.includes('"state":"applied"') === true
+      get: async (key) => (await this.get(key))?.write,
+      change: (key, decide) =>
+        this.change(key, async (now) => {
+          const { write, result } = await decide(now?.write)
+          const isResult = write?.state === 'applied'
           // What has ended keeps its record.
-          if (isFinal(now) && (value === null || isResult)) return { result: true }
-          const isApproved = now.state === 'approved' && now.digest === approved.digest && now.epoch === approved.epoch
+          if (write === undefined || (now && isFinal(now) && (write === null || isResult))) return { result }
+          const approved = sending.get(key)
+          const isApproved = now?.state === 'approved' && isSameVersion(now, approved)
           // A response counts, whatever a person has decided about the unconfirmed write meanwhile.
-          if (expected === null && !isApproved && !isResult) throw notAllowed(key, 'sent', toProposal(key, now))
-          const sendingAt = expected === null ? Date.now() : now.sendingAt
-          return { write: { ...now, write: value ?? undefined, sendingAt }, result: true }
+          if (now === undefined || (now.write === undefined && !isApproved && !isResult)) {
+            throw notAllowed(key, 'sent', now)
+          }
+          return { write: { ...now, write: write ?? undefined, state: write ? 'sending' : 'approved' }, result }
         }),
-      list: () => this.#written(),
+      pages: () => this.#written(),
     }
   }
 
   async *#written() {
     for (const shelf of [this.#open, this.#final]) {
-      for await (const [key, { write }] of each(shelf))
-        if (write !== undefined) yield [[`writes:${key}`, write] as const]
+      for await (const page of shelf.pages()) {
+        yield page.flatMap(([key, { write }]) => (write === undefined ? [] : [[key, write] as const]))
+      }
     }
   }
 }
 
-async function* each(
-  entries: Entries<ProposalEntry>,
-  onUnreadable?: OnUnreadable,
-): AsyncGenerator<readonly [key: string, entry: ProposalEntry], void, undefined> {
+type Listing = AsyncGenerator<readonly [key: string, entry: ProposalEntry], void, undefined>
+
+async function* each(entries: Entries<ProposalEntry>, onUnreadable?: OnUnreadable): Listing {
   for await (const page of entries.pages(onUnreadable as (error: unknown) => void)) yield* page
 }
 
@@ -193,9 +179,14 @@ function isNewer(open: ProposalEntry | undefined, final: ProposalEntry | undefin
   return open !== undefined && open.epoch > (final?.epoch ?? 0)
 }
 
+/** Whether an entry has not been begun anew, replaced or edited since it was read. */
+export function isSameVersion(now: ProposalEntry, read: ProposalEntry | undefined): boolean {
+  return now.digest === read?.digest && now.epoch === read.epoch
+}
+
 /** Identifies what a proposal knows of a conversation. */
-function basisOf({ service, organization, conversationId, known }: ProposalEntry): Promise<string> {
-  return sha256(JSON.stringify([service, organization, conversationId, known]))
+function basisOf({ service, organization, parameters, known }: ApprovedContent): Promise<string> {
+  return sha256(JSON.stringify([service, organization, parameters.conversation_id, known]))
 }
 
 function storageFailed(key: string | undefined, thrown: unknown): ApprovalsError {

@@ -1,12 +1,13 @@
 import type { Message, SupportWorkspace, TokenIdentities } from '../client/index.ts'
-import { type ClientOptions, checkSignal } from '../core/index.ts'
-import { isSupportWorkspaceError, RequestError, SupportWorkspaceError } from '../errors/index.ts'
-import { UnconfirmedWriteError, WriteJournal } from '../journal/index.ts'
+import { checkSignal } from '../core/index.ts'
+import { isSupportWorkspaceError, RequestError, type SupportWorkspaceError } from '../errors/index.ts'
+import { type Sender as Person, UnconfirmedWriteError, WriteJournal } from '../journal/interface.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import { type Check, checkInteger, readOptions } from '../shared/check-options.ts'
 import { ApprovalsError, isDamage } from './approvals-error.ts'
+import type { ApprovalsOptions } from './approvals-options.ts'
 import { isFinal, isIntact, isOver, type Proposal, type ProposalEntry, toProposal } from './proposal.ts'
-import type { Records } from './records.ts'
+import { isSameVersion, type Records } from './records.ts'
 
 /** The options of `send`. */
 export interface SendOptions {
@@ -37,12 +38,12 @@ const sendChecks = {
   signal: checkSignal,
 } satisfies Record<keyof SendOptions, Check<unknown>>
 
-/** Why the last look prevents a write. */
+/** Why the last look prevents a write. Without an end, the proposal is left to somebody else. */
 class Prevented extends Error {
-  readonly state: 'stale' | 'expired' | 'postponed' | 'left'
-  constructor(state: Prevented['state'], reason: string) {
+  readonly end: 'stale' | 'expired' | undefined
+  constructor(end: Prevented['end'], reason: string) {
     super(reason)
-    this.state = state
+    this.end = end
   }
 }
 
@@ -51,103 +52,78 @@ const longestSending = 150_000
 
 /** Sends what was approved. */
 export class Sender {
-  readonly #workspace: SupportWorkspace
   readonly #records: Records
+  readonly #journal: WriteJournal
   readonly #identities: TokenIdentities
   readonly #ignore: ((message: Message) => boolean) | undefined
-  readonly #logger: ClientOptions['logger']
-  /** The keys that this process is sending. */
-  readonly #underWay = new Set<string>()
+  /** What this process is sending, as it was approved. */
+  readonly #underWay = new Map<string, ProposalEntry | undefined>()
 
-  constructor(
-    workspace: SupportWorkspace,
-    records: Records,
-    identities: TokenIdentities,
-    ignore: ((message: Message) => boolean) | undefined,
-    logger: ClientOptions['logger'],
-  ) {
+  constructor({ storage, ignore, ...options }: ApprovalsOptions, records: Records, identities: TokenIdentities) {
     // What was approved is sent as it is, so no middleware changes it.
-    this.#workspace = workspace.replaceOptions(() => ({ middleware: [] }))
+    const workspace = options.workspace.replaceOptions(() => ({ middleware: [] }))
     this.#records = records
+    this.#journal = new WriteJournal({ workspace, storage, entries: records.forJournal(this.#underWay) })
     this.#identities = identities
     this.#ignore = ignore
-    this.#logger = logger
   }
 
   async *send(options: SendOptions): AsyncGenerator<SendResult, void, undefined> {
     const { concurrency = 4, signal } = readOptions(options, sendChecks, '`send`')
     throwIfAborted(signal)
     let failure: { readonly thrown: unknown } | undefined
-    // Of a damaged entry, which must not hold up the others.
-    let damage: typeof failure
-    const noteDamage = (thrown: unknown) => {
-      damage ??= { thrown }
-    }
-    const groups = await this.#due(noteDamage)
+    // Of damaged entries, each of which holds up only its own conversation.
+    const damages: ApprovalsError[] = []
+    const groups = await this.#due((damage) => damages.push(damage))
+    const running = new Set<Promise<void>>()
     const results: SendResult[] = []
-    let wake = () => {}
-    let hasEnded = groups.length === 0
-    let isStopped = false
-    const work = async () => {
-      for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
-        for (const key of group) {
-          if (isStopped || signal?.aborted) return
-          const result = await this.#sendOne(key, signal).catch((thrown: unknown) => {
-            if (!isDamage(thrown)) throw thrown
-            noteDamage(thrown)
-            return 'damaged' as const
-          })
-          // What was approved later must not overtake it.
-          if (result === 'damaged') break
-          if (result === undefined) continue
-          results.push(result)
-          wake()
-          if (result.state === 'postponed') break
-        }
+    const sendFirst = async ([key = '', ...others]: readonly string[]) => {
+      try {
+        const result = await this.#sendOne(key, signal)
+        if (result !== undefined) results.push(result)
+        // What was approved later must not overtake it.
+        if (result?.state !== 'postponed' && others.length > 0) groups.unshift(others)
+      } catch (thrown) {
+        if (isDamage(thrown)) damages.push(thrown)
+        else failure ??= { thrown }
       }
     }
-    const fail = (thrown: unknown) => {
-      failure ??= { thrown }
-      isStopped = true
-    }
-    const workers = Array.from({ length: Math.min(concurrency, groups.length) }, () => work().catch(fail))
-    const all = Promise.all(workers).then(() => {
-      hasEnded = true
-      wake()
-    })
     try {
       for (;;) {
+        while (failure === undefined && !signal?.aborted && running.size < concurrency) {
+          const group = groups.shift()
+          if (group === undefined) break
+          const turn: Promise<void> = sendFirst(group).then(() => void running.delete(turn))
+          running.add(turn)
+        }
+        if (results.length === 0 && running.size === 0) break
+        if (results.length === 0) await Promise.race(running)
         yield* results.splice(0)
-        if (hasEnded && results.length === 0) break
-        if (results.length > 0) continue
-        await new Promise<void>((resolve) => {
-          wake = resolve
-          if (hasEnded || results.length > 0) resolve()
-        })
       }
     } finally {
-      isStopped = true
-      await all
+      await Promise.all(running)
     }
     if (failure !== undefined) throw failure.thrown
     throwIfAborted(signal)
-    if (damage !== undefined) throw damage.thrown
+    if (damages.length > 0) throw damages[0]
   }
 
   /** Returns the keys of what is to be sent, by conversation, in the order of approval. */
   async #due(onUnreadable: (error: ApprovalsError) => void): Promise<string[][]> {
-    const entries: (readonly [string, ProposalEntry])[] = []
-    for await (const each of this.#records.open(onUnreadable)) {
-      const [, entry] = each
-      if (entry.state === 'approved' || entry.write !== undefined || isOver(entry)) entries.push(each)
+    const due: { readonly key: string; readonly entry: ProposalEntry; readonly approvedAt: number | undefined }[] = []
+    for await (const [key, entry] of this.#records.open(onUnreadable)) {
+      const approvedAt = entry.decisions.find(({ digest }) => digest === entry.digest)?.at
+      if (entry.state !== 'pending' || isOver(entry)) due.push({ key, entry, approvedAt })
     }
-    if (entries.length === 0) return []
+    if (due.length === 0) return []
     const { organization, author } = await this.#identities.current()
-    entries.sort(([, one], [, other]) => (one.approvedAt ?? 0) - (other.approvedAt ?? 0))
+    due.sort((one, other) => (one.approvedAt ?? 0) - (other.approvedAt ?? 0))
     const groups = new Map<string, string[]>()
-    for (const [key, entry] of entries) {
-      if (entry.organization !== organization || entry.author !== author) continue
-      const name = entry.conversationId === undefined ? `key ${key}` : `conversation ${entry.conversationId}`
+    for (const { key, entry } of due) {
+      const { content } = entry
+      if (content.organization !== organization || content.author !== author) continue
+      const { conversation_id: conversation } = content.parameters
+      const name = conversation === undefined ? `key ${key}` : `conversation ${conversation}`
       groups.set(name, [...(groups.get(name) ?? []), key])
     }
     return [...groups.values()]
@@ -155,17 +131,18 @@ export class Sender {
 
   async #sendOne(key: string, signal: AbortSignal | undefined): Promise<SendResult | undefined> {
     if (this.#underWay.has(key)) return undefined
-    this.#underWay.add(key)
+    this.#underWay.set(key, undefined)
     try {
       const entry = await this.#records.get(key)
-      if (entry === undefined || isFinal(entry)) return undefined
-      if (entry.write === undefined && isOver(entry)) return await this.#end(key, entry, 'expired')
-      if (entry.write === undefined && entry.state !== 'approved') return undefined
-      if (isSendingElsewhere(entry)) return undefined
+      if (entry === undefined || isFinal(entry) || isSendingElsewhere(entry)) return undefined
+      if (entry.state !== 'sending' && isOver(entry)) return await this.#end(key, entry, 'expired')
+      if (entry.state === 'pending') return undefined
       if (!(await isIntact(entry))) {
-        if (entry.write === undefined) return await this.#refuse(key, entry, changed(key))
-        return { key, state: 'unconfirmed', proposal: toProposal(key, entry), error: changed(key) }
+        const error = changed(key)
+        if (entry.state === 'approved') return await this.#end(key, entry, 'refused', { error })
+        return { key, state: 'unconfirmed', proposal: toProposal(key, entry), error }
       }
+      this.#underWay.set(key, entry)
       return await this.#sendEntry(key, entry, signal)
     } finally {
       this.#underWay.delete(key)
@@ -173,124 +150,89 @@ export class Sender {
   }
 
   async #sendEntry(key: string, entry: ProposalEntry, signal: AbortSignal | undefined) {
-    const { operation, parameters, query, text, answers } = entry
-    const journal = new WriteJournal({
-      workspace: this.#workspace.withOptions({
-        middleware(call, next) {
-          if (call.baseUrl !== entry.service) throw new Prevented('left', 'It was approved for another service.')
-          return next(call)
-        },
-      }),
-      storage: this.#records.forJournal(key, entry),
-      isHasty: true,
-      logger: this.#logger,
-    })
-    const input = { path: parameters, query, ...(text !== undefined && { body: JSON.parse(text) as unknown }) }
+    const { operation, parameters: path, query, text, answers } = entry.content
+    const input = { path, query, ...(text !== undefined && { body: JSON.parse(text) as unknown }) }
+    const isMessage = operation.id === 'messages.create' && operation.evidence !== undefined
     // The journal also says whose token sends it.
-    const before = (client: SupportWorkspace, sender?: { organization: string; author: string | undefined }) =>
-      this.#look(key, entry, client, sender)
-    const once = { before, ...(operation.id === 'messages.create' && operation.evidence && answers && { answers }) }
+    const before = (client: SupportWorkspace, person?: Person) => this.#look(key, entry, client, person)
+    const once = { before, answers: isMessage ? answers : undefined }
     try {
-      const { id } = await journal.once(key, (client) => client.callAgain(operation, input, { signal }), once)
-      await this.#records.noteSent(entry, id)
+      const { id } = await this.#journal.once(key, (client) => client.callAgain(operation, input, { signal }), once)
+      await this.#records.noteSent(entry.content, id)
       return await this.#end(key, entry, 'sent', { id })
     } catch (thrown) {
-      return this.#resultOf(key, entry, thrown, signal)
+      if (!(thrown instanceof Prevented)) return this.#resultOf(key, entry, thrown, signal)
+      return thrown.end && this.#end(key, entry, thrown.end, { reason: thrown.message })
     }
   }
 
   /** The last look: everything that can have changed since a person approved. */
-  async #look(
-    key: string,
-    approved: ProposalEntry,
-    client: SupportWorkspace,
-    sender: { readonly organization: string; readonly author: string | undefined } | undefined,
-  ): Promise<void> {
-    const { organization, author, known, conversationId } = approved
-    if (sender?.organization !== organization || sender.author !== author) {
-      throw new Prevented('left', 'The token belongs to somebody else.')
+  async #look(key: string, approved: ProposalEntry, client: SupportWorkspace, person: Person | undefined) {
+    const { service, organization, author, known, parameters, operation } = approved.content
+    if (person?.service !== service || person.organization !== organization || person.author !== author) {
+      throw new Prevented(undefined, 'The token belongs to somebody else.')
     }
     if (isOver(approved)) throw new Prevented('expired', 'It has expired.')
-    if (known === undefined || conversationId === undefined) return
-    const passed = new Set([...known, ...(await this.#records.sentFor(approved))])
-    for await (const message of client.messages.list(conversationId, { limit: 50 }, { prefetch: false })) {
-      if (passed.has(message.id) || this.#ignore?.(message)) continue
-      if (await this.#records.isSiblingSending(key, approved)) {
-        throw new Prevented('postponed', 'Another reply to the same message is being sent.')
+    if (known === undefined || parameters.conversation_id === undefined) return
+    const messages = client.messages.list(parameters.conversation_id, { limit: 50 }, { prefetch: false })
+    for await (const message of messages) {
+      const isOurs = () => this.#records.isOurs(approved.content, message.id)
+      if (known.includes(message.id) || this.#ignore?.(message) || (await isOurs())) continue
+      if (await this.#records.isSiblingSending(key, approved.content)) {
+        throw new RequestError(`"${key}" was not sent, because another reply to the same message is being sent.`, {
+          ...{ operation: operation.id, outcome: 'not-sent', remedy: 'retry', hint: 'The next `send` tries again.' },
+        })
       }
       // The other one can have been noted since.
-      for (const id of await this.#records.sentFor(approved)) passed.add(id)
-      if (!passed.has(message.id)) throw new Prevented('stale', `The message ${message.id} is newer.`)
+      if (!(await isOurs())) throw new Prevented('stale', `The message ${message.id} is newer.`)
     }
   }
 
+  /** Returns what became of a proposal that was not sent, or not for sure. Throws what concerns every proposal. */
   async #resultOf(
     key: string,
     entry: ProposalEntry,
     thrown: unknown,
     signal: AbortSignal | undefined,
   ): Promise<SendResult | undefined> {
-    if (thrown instanceof Prevented && thrown.state === 'left') return undefined
-    if (thrown instanceof Prevented && thrown.state !== 'postponed') {
-      return this.#end(key, entry, thrown.state as 'stale' | 'expired', { reason: thrown.message })
-    }
     const now = await this.#records.get(key)
     // Another process or a person has ended or changed it first.
-    if (now === undefined || isFinal(now) || now.epoch !== entry.epoch || now.digest !== entry.digest) return undefined
-    const result = (state: SendResult['state'], error: SupportWorkspaceError) => {
-      return { key, state, proposal: toProposal(key, now), error }
-    }
-    if (thrown instanceof Prevented) return result('postponed', postponed(key, thrown.message))
+    if (now === undefined || isFinal(now) || now.state === 'pending' || !isSameVersion(now, entry)) return undefined
     if (signal?.aborted || !isSupportWorkspaceError(thrown)) throw thrown
-    if (thrown instanceof UnconfirmedWriteError) return result('unconfirmed', thrown)
-    // It is about an entry that the last look reads, and not about this proposal.
-    if (thrown.remedy === 'reconnect' || thrown instanceof ApprovalsError) throw thrown
-    if (thrown.remedy === 'retry') {
-      if (thrown instanceof RequestError) return result(now.write === undefined ? 'postponed' : 'unconfirmed', thrown)
-      throw thrown
-    }
-    if (now.write !== undefined) return result('unconfirmed', thrown)
-    return this.#refuse(key, now, thrown)
-  }
-
-  async #refuse(key: string, entry: ProposalEntry, error: SupportWorkspaceError): Promise<SendResult | undefined> {
-    const ended = await this.#end(key, entry, 'refused', { reason: error.message })
-    return ended && { ...ended, error }
+    const result = (state: SendResult['state']) => ({ key, state, proposal: toProposal(key, now), error: thrown })
+    if (thrown instanceof UnconfirmedWriteError) return result('unconfirmed')
+    const isOfAll = thrown.remedy === 'reconnect' || (thrown.remedy === 'retry' && !(thrown instanceof RequestError))
+    if (isOfAll || thrown instanceof ApprovalsError) throw thrown
+    if (now.state === 'sending') return result('unconfirmed')
+    if (thrown.remedy === 'retry') return result('postponed')
+    return this.#end(key, now, 'refused', { error: thrown })
   }
 
   /** Ends a proposal, unless somebody else has. What might have been sent can only become `sent`. */
   async #end(
     key: string,
-    { epoch, digest }: ProposalEntry,
+    ended: ProposalEntry,
     state: 'sent' | 'stale' | 'expired' | 'refused',
-    fields: { readonly id?: string | undefined; readonly reason?: string } = {},
+    { error, ...details }: Pick<SendResult, 'error'> & Pick<ProposalEntry, 'id' | 'reason'> = {},
   ): Promise<SendResult | undefined> {
-    const ended = await this.#records.change<ProposalEntry | undefined>(key, (now) => {
-      const isSame = now !== undefined && !isFinal(now) && now.epoch === epoch && now.digest === digest
-      if (!isSame || (now.write !== undefined) !== (state === 'sent')) return { result: undefined }
-      if (now.state === 'pending' && state !== 'expired' && state !== 'sent') return { result: undefined }
-      const entry = { ...now, ...fields, state, endedAt: Date.now() }
+    const entry = await this.#records.change<ProposalEntry | undefined>(key, (now) => {
+      const isSame = now !== undefined && !isFinal(now) && isSameVersion(now, ended)
+      if (!isSame || (now.state === 'sending') !== (state === 'sent')) return { result: undefined }
+      if (now.state === 'pending' && state !== 'expired') return { result: undefined }
+      const entry = { ...now, reason: error?.message, ...details, state, endedAt: Date.now() }
       return { write: entry, result: entry }
     })
-    return ended && { key, state, proposal: toProposal(key, ended) }
+    return entry && { key, state, proposal: toProposal(key, entry), ...(error && { error }) }
   }
 }
 
 /** Whether another process is probably sending it now. Its clock can differ, which only delays the check. */
-function isSendingElsewhere({ write, sendingAt }: ProposalEntry): boolean {
-  if (!write?.includes('"state":"sending"')) return false
-  return Math.abs(Date.now() - (sendingAt ?? 0)) < longestSending
+function isSendingElsewhere({ write }: ProposalEntry): boolean {
+  return write?.state === 'sending' && Math.abs(Date.now() - write.sentAt) < longestSending
 }
 
 function changed(key: string): ApprovalsError {
   return new ApprovalsError(key, `The entry of the proposal "${key}" is not what was approved.`, {
     hint: 'Something has changed the storage. Find out what, and propose the write again.',
-  })
-}
-
-function postponed(key: string, problem: string): SupportWorkspaceError {
-  return new SupportWorkspaceError(`The proposal "${key}" was not sent. ${problem}`, {
-    hint: 'The next `send` tries again.',
-    remedy: 'retry',
   })
 }

@@ -9,6 +9,7 @@ import { ConnectionStoreError } from './connection-store-error.ts'
 
 /** The options of a store that concern its tokens. */
 export interface IdentitySettings {
+  /** Without a slash at the end. */
   readonly baseUrl: string
   readonly clientId: string | undefined
   /** The options of every client of the store, except its token, actor and scopes. */
@@ -63,7 +64,7 @@ export class TokenIdentifier {
 
   /** Checks that a token was issued by the service and for the app of this store. */
   checkOrigin({ baseUrl, clientId }: AccessToken): void {
-    if (typeof baseUrl !== 'string' || withoutSlash(baseUrl) !== withoutSlash(this.#settings.baseUrl)) {
+    if (baseUrl !== this.#settings.baseUrl) {
       throw new InvalidArgumentError(
         'token',
         '`token` was issued by another service than the one of this store.',
@@ -97,10 +98,6 @@ function identityMismatch(message: string, key: string | undefined): ConnectionS
   })
 }
 
-function withoutSlash(url: string): string {
-  return url.replace(/\/$/, '')
-}
-
 /**
  * Returns the identity that `/me` describes.
  *
@@ -123,13 +120,7 @@ export async function identityFromMe(me: Me, grantedScopes?: readonly string[]):
       return { key, application, organization, actor, user, ...rest }
     }
   }
-  const missing = [
-    ...(application === undefined ? ['application'] : []),
-    ...(organization === undefined ? ['organization'] : []),
-    ...(actor !== 'app' && actor !== 'self' ? ['actor'] : []),
-    ...(actor === 'self' && user === undefined ? ['user'] : []),
-  ]
-  throw new ConnectionStoreError(`\`/me\` does not name the token's ${missing.join(', ')}.`, {
+  throw new ConnectionStoreError("`/me` does not name the token's application, organization, actor or user.", {
     reason: 'identity_incomplete',
     hint: 'Without it the store could mix up connections. Keep this token yourself, and pass it to `new SupportWorkspace`.',
   })

@@ -1,7 +1,7 @@
 import type { Me } from '../client/index.ts'
 import { isObject, type JsonObject, parseObject } from '../shared/json.ts'
 import type { SealSecret } from '../shared/seal.ts'
-import { StoredTexts } from '../storage/interface.ts'
+import { type StoredTexts, storedTexts } from '../storage/interface.ts'
 import type { Connection } from './connection.ts'
 import { identityFromMe } from './connection-identity.ts'
 import { ConnectionStoreError } from './connection-store-error.ts'
@@ -35,9 +35,6 @@ export interface Found {
   readonly error?: ConnectionStoreError
 }
 
-/** A record with a token. */
-type LiveRecord = StoredRecord & { readonly accessToken: string }
-
 /** @throws the error of a record that cannot be read */
 export function recordIn({ record, error }: Found): StoredRecord | undefined {
   if (error !== undefined) throw error
@@ -52,7 +49,7 @@ export function requireRecord(key: string, found: Found): StoredRecord {
 }
 
 /** @throws ConnectionStoreError like `requireRecord`, and `not_connected` if the token was revoked */
-export function requireToken(key: string, found: Found): LiveRecord {
+export function requireToken(key: string, found: Found): StoredRecord & { readonly accessToken: string } {
   const { accessToken, ...record } = requireRecord(key, found)
   if (accessToken !== undefined) return { ...record, accessToken }
   const since = new Date(record.connection.revokedAt ?? 0).toISOString()
@@ -89,7 +86,7 @@ export class RecordFormat {
   constructor({ prefix, service }: RecordOrigin, secret: SealSecret | undefined, keepRevoked: boolean) {
     this.#keepRevoked = keepRevoked
     this.#origin = { prefix, service }
-    this.#texts = new StoredTexts(secret, 'connection')
+    this.#texts = storedTexts(secret, 'connection')
   }
 
   write({ connection, accessToken, login, revocation }: ConnectionRecord): Promise<string> {

@@ -23,12 +23,9 @@ export type ConnectionStoreErrorReason =
   | 'secret_unknown'
   | 'entry_damaged'
 
-interface ConnectionStoreErrorDetails extends ErrorDetails {
-  /** Why the operation failed. */
-  readonly reason: ConnectionStoreErrorReason
-  /** The key of the connection, if known. */
-  readonly key?: string | undefined
-}
+type ConnectionStoreErrorDetails = ErrorDetails &
+  Pick<ConnectionStoreError, 'reason'> &
+  Partial<Pick<ConnectionStoreError, 'key'>>
 
 /**
  * The connection store has no valid connection, or its storage failed. Calls of a client from `store.workspace(key)`
@@ -64,10 +61,7 @@ const remedies: Readonly<Record<ConnectionStoreErrorReason, Remedy>> = {
 }
 
 /** The constructor arguments of a `ConnectionNotSavedError`, besides the message. */
-interface ConnectionNotSavedDetails extends ConnectionStoreErrorDetails {
-  /** Saves the token again. */
-  readonly retry: () => Promise<Connection>
-}
+type ConnectionNotSavedDetails = ConnectionStoreErrorDetails & Pick<ConnectionNotSavedError, 'retry'>
 
 /**
  * A new token could not be saved. Call `retry` to save it again: the error keeps the token, but reveals it in no

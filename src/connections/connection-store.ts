@@ -51,9 +51,6 @@ interface Save {
   isRetry: boolean
 }
 
-/** The number of connections encrypted again at the same time. Connection pools have limits. */
-const parallelReseals = 16
-
 /**
  * Stores one access token for each connection (app, organization, actor and, for `self`, user; see
  * [specification](docs/service.md#actors)), and creates clients that use it. A new login replaces the token of its
@@ -188,15 +185,13 @@ export class ConnectionStore {
     let [checked, resealed] = [0, 0]
     const unreadable: ConnectionStoreError[] = []
     for await (const page of this.#settings.records.pages()) {
-      for (const left = [...page]; left.length > 0; ) {
+      for (const [key, text] of page) {
         throwIfAborted(signal)
-        const some = left.splice(0, parallelReseals)
-        for (const result of await Promise.all(some.map(([key, text]) => this.#reseal(key, text)))) {
-          checked += 1
-          if (result === true) resealed += 1
-          else if (result !== false) unreadable.push(result)
-          notify(onProgress, { checked, resealed })
-        }
+        const result = await this.#reseal(key, text)
+        checked += 1
+        if (result === true) resealed += 1
+        else if (result !== false) unreadable.push(result)
+        notify(onProgress, { checked, resealed })
       }
     }
     return { checked, resealed, unreadable }

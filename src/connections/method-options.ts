@@ -2,7 +2,7 @@ import type { SupportWorkspace } from '../client/index.ts'
 import { type ChangeableOptions, changeableChecks, checkSignal } from '../core/index.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { type Actor, checkActor } from '../shared/actor.ts'
-import { type Check, checkFunction, checkOptions, mustBe, readOptions } from '../shared/check-options.ts'
+import { type Check, checkFunction, checkOptions, checkText, readOptions } from '../shared/check-options.ts'
 import { type ConnectionMetadata, checkMetadata } from './connection.ts'
 import type { ConnectionStoreError } from './connection-store-error.ts'
 
@@ -70,11 +70,6 @@ export interface ListConnectionsOptions {
   readonly onUnreadable?: ((error: ConnectionStoreError) => void) | undefined
 }
 
-function checkId(name: string, id: unknown): string {
-  if (typeof id === 'string' && id !== '') return id
-  throw mustBe('a non-empty string', name, id, 'Pass an id, or leave it out.')
-}
-
 const saveChecks = {
   metadata: (_, metadata) => checkMetadata(metadata),
 } satisfies Record<keyof SaveOptions, Check<unknown>>
@@ -85,10 +80,10 @@ const resealChecks = {
 } satisfies Record<keyof ResealOptions, Check<unknown>>
 
 const filterChecks = {
-  application: checkId,
-  organization: checkId,
+  application: checkText,
+  organization: checkText,
   actor: checkActor,
-  user: checkId,
+  user: checkText,
 } satisfies Record<keyof ConnectionFilter, Check<unknown>>
 
 const listChecks = {

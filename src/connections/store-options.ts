@@ -101,7 +101,7 @@ export function readStoreSettings(options: ConnectionStoreOptions): StoreSetting
   const service = `${url.protocol.slice(0, -1)}.${url.host}${url.pathname.replace(/\/$/, '')}`
   const format = new RecordFormat({ prefix, service }, secret, keepRevoked)
   return {
-    baseUrl: url.href,
+    baseUrl: url.href.replace(/\/$/, ''),
     clientId,
     keepRevoked,
     records: new ConnectionRecords(storage ?? memoryStorage(), `${prefix}:${encode(service, '.')}`, format),

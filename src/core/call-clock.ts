@@ -124,8 +124,8 @@ export class CallClock {
 
   /** Stops following the signals. */
   stop(): void {
-    unlisten(this.#caller, this.#onAbort)
-    unlisten(this.#whole?.signal, this.#onEnd)
+    if (this.#caller !== undefined) unlisten(this.#caller, this.#onAbort)
+    if (this.#whole !== undefined) unlisten(this.#whole.signal, this.#onEnd)
   }
 
   readonly #onAbort = () => this.#endWith((this.#caller as AbortSignal).reason, false)

@@ -11,7 +11,6 @@ import {
   checkNames,
   checkObject,
   checkOneOf,
-  checkOptionalFunction,
   checkPositive,
   checkRetries,
   checkText,
@@ -197,7 +196,7 @@ function readTokenSource(option: unknown): TokenSource {
   if (typeof option === 'function') return { getAccessToken: option as AccessTokenSource['getAccessToken'] }
   if (isObject(option) && typeof option.getAccessToken === 'function') {
     if (isPlainObject(option)) checkNames(option, { getAccessToken: true, onInvalidToken: true }, '`accessToken`')
-    checkOptionalFunction('accessToken.onInvalidToken', option.onInvalidToken)
+    if (option.onInvalidToken !== undefined) checkFunction('accessToken.onInvalidToken', option.onInvalidToken)
     return option as unknown as AccessTokenSource
   }
   const accessToken = checkAccessToken(option)
@@ -233,7 +232,10 @@ export function checkHooks(_: string, hooks: unknown): Hooks {
   checkObject('hooks', hooks, 'Pass, for example, `{ onRetry(event) {} }`.')
   // An instance of a class can have other properties, so only plain objects are checked for unknown names.
   if (isPlainObject(hooks)) checkNames(hooks, hookNames, 'the hooks')
-  for (const name of Object.keys(hookNames)) checkOptionalFunction(name, Reflect.get(hooks, name))
+  for (const name of Object.keys(hookNames)) {
+    const hook: unknown = Reflect.get(hooks, name)
+    if (hook !== undefined) checkFunction(name, hook)
+  }
   return hooks
 }
 

@@ -1,20 +1,9 @@
 import { RequestError, type RequestErrorDetails, type ResponseInfo } from './request-error.ts'
 
 /** The constructor arguments of an `ApiError`, besides the message. */
-export interface ApiErrorDetails extends RequestErrorDetails {
-  /** The HTTP status, for example 404. */
-  readonly status: number
-  /** The error code of the service, for example `invalid_request`. */
-  readonly code: string | undefined
-  /** The error description of the service. Untrusted text. */
-  readonly description: string | undefined
-  /** The requested delay before the next request, in seconds. */
-  readonly retryAfter?: number | undefined
-  /** Status and headers of the response. Absent if no request was sent. */
-  readonly response?: ResponseInfo | undefined
-  /** The JSON body, shortened. */
-  readonly details?: unknown
-}
+export type ApiErrorDetails = RequestErrorDetails &
+  Pick<ApiError, 'status' | 'code' | 'description'> &
+  Partial<Pick<ApiError, 'retryAfter' | 'response' | 'details'>>
 
 /**
  * The service responded with an error.
@@ -93,12 +82,7 @@ export class PermissionDeniedError extends ApiError {
 }
 
 /** The constructor arguments of an `InsufficientScopeError`, besides the message. */
-export interface InsufficientScopeDetails extends ApiErrorDetails {
-  /** The scopes that the operation requires, for example `contacts:read`. */
-  readonly required: readonly string[]
-  /** The scopes of the token, if known. */
-  readonly granted: readonly string[] | undefined
-}
+export type InsufficientScopeDetails = ApiErrorDetails & Pick<InsufficientScopeError, 'required' | 'granted'>
 
 /**
  * Status 403 with the code `insufficient_scope`. The token lacks a scope that the operation needs.

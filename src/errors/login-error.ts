@@ -41,16 +41,9 @@ export type LoginErrorReason =
   | 'exchange_failed'
 
 /** The constructor arguments of a `LoginError`, besides the message. */
-export interface LoginErrorDetails extends ErrorDetails {
-  /** Why the login failed. */
-  readonly reason: LoginErrorReason
-  /** The error code of the service, if any, for example `invalid_scope`. */
-  readonly code?: string | undefined
-  /** The error description of the service, if any. Untrusted text. */
-  readonly description?: string | undefined
-  /** The HTTP status of the token endpoint, if it responded. */
-  readonly status?: number | undefined
-}
+export type LoginErrorDetails = ErrorDetails &
+  Pick<LoginError, 'reason'> &
+  Partial<Pick<LoginError, 'code' | 'description' | 'status'>>
 
 /** A login failed. `reason` says why. */
 export class LoginError extends SupportWorkspaceError {

@@ -1,4 +1,4 @@
-import { type ErrorDetails, type Remedy, SupportWorkspaceError } from './support-workspace-error.ts'
+import { type ErrorDetails, SupportWorkspaceError } from './support-workspace-error.ts'
 
 /**
  * Whether a failed call might have had an effect.
@@ -35,16 +35,9 @@ export interface ResponseInfo {
 }
 
 /** The constructor arguments of a `RequestError`, besides the message. */
-export interface RequestErrorDetails extends ErrorDetails {
-  /** The id of the operation, for example `conversations.list`. */
-  readonly operation: string
-  /** Whether the call might have had an effect. */
-  readonly outcome: Outcome
-  /** What to do about the failure, in one word. */
-  readonly remedy: Remedy
-  /** The attempts, in order. */
-  readonly attempts?: readonly Attempt[]
-}
+export type RequestErrorDetails = ErrorDetails &
+  Pick<RequestError, 'operation' | 'outcome' | 'remedy'> &
+  Partial<Pick<RequestError, 'attempts'>>
 
 /**
  * The base class of the errors of a call, with its operation, outcome and attempts.
@@ -82,12 +75,7 @@ export class NetworkError extends RequestError {
 }
 
 /** The constructor arguments of a `TimeoutError`, besides the message. */
-export interface TimeoutErrorDetails extends RequestErrorDetails {
-  /** Which timeout expired: `timeout` (a single attempt) or `totalTimeout` (the whole call). */
-  readonly limit: 'attempt' | 'total'
-  /** The timeout, in milliseconds. */
-  readonly timeout: number
-}
+export type TimeoutErrorDetails = RequestErrorDetails & Pick<TimeoutError, 'limit' | 'timeout'>
 
 /** A timeout expired before the response, including its body, was complete. */
 export class TimeoutError extends RequestError {
@@ -125,12 +113,7 @@ export class PaginationError extends RequestError {
 export type UnexpectedResponseReason = 'redirect' | 'not-json' | 'envelope' | 'schema' | 'too-large'
 
 /** The constructor arguments of an `UnexpectedResponseError`, besides the message. */
-export interface UnexpectedResponseDetails extends RequestErrorDetails {
-  /** Why the response cannot be used. */
-  readonly reason: UnexpectedResponseReason
-  /** Status and headers of the response. */
-  readonly response: ResponseInfo
-}
+export type UnexpectedResponseDetails = RequestErrorDetails & Pick<UnexpectedResponseError, 'reason' | 'response'>
 
 /** The response differs from the documents. The error does not contain the body. */
 export class UnexpectedResponseError extends RequestError {

@@ -4,7 +4,7 @@ import { InvalidArgumentError, RequestError, SupportWorkspaceError } from '../er
 import { untilAborted } from '../shared/abort.ts'
 import type { FindEffect } from './effects.ts'
 import { type Doubt, UnconfirmedWriteError } from './journal-errors.ts'
-import { type Stored, toStored, type WriteRecord } from './records.ts'
+import { revised, type WriteRecord } from './records.ts'
 import { type Before, Sending } from './sending.ts'
 import { watch } from './watch.ts'
 import { describeWrite, type Shared, type Write } from './write.ts'
@@ -116,15 +116,15 @@ export class Intent {
     let write = await describe()
     for (;;) {
       const found = await untilAborted(records.get(this.#key), call.signal)
-      if (found !== undefined) this.#checkUse(write, found.record)
+      if (found !== undefined) this.#checkUse(write, found)
       else if (this.#failure !== undefined) {
         // Somebody has resolved the write as absent. Only the next `once` sends it.
         throw this.#unconfirmed(write, { reason: 'removed', problem: 'its record was removed' })
       } else if (await untilAborted(records.isForeign(this.#key), call.signal)) {
         throw this.#misused('is held by the approvals in the same storage')
       }
-      if (found?.record.state === 'applied') {
-        this.#applied = { id: found.record.id }
+      if (found?.state === 'applied') {
+        this.#applied = { id: found.id }
         throw new SupportWorkspaceError(`The write "${this.#key}" is applied.`, { hint: '`once` returns its id.' })
       }
       const isFree = found === undefined || (await this.#confirm(write, found))
@@ -139,7 +139,7 @@ export class Intent {
    *
    * @param repeated the record of an unconfirmed write that is sent again
    */
-  async #send(write: Write, send: Send, repeated: Stored | undefined): Promise<Reply | undefined> {
+  async #send(write: Write, send: Send, repeated: WriteRecord | undefined): Promise<Reply | undefined> {
     const { stopAfter, unconfirmed } = this.#shared
     if (unconfirmed >= stopAfter) throw stopped(write, stopAfter)
     this.#hasResent ||= repeated !== undefined
@@ -149,7 +149,7 @@ export class Intent {
     if ('declined' in sent) {
       const reason = repeated === undefined ? 'unclear' : 'absent'
       const doubt = { reason, problem: '`before` has prevented that it is sent again', cause: sent.declined } as const
-      return this.#leave(write, this.#sender.stored as Stored, doubt)
+      return this.#leave(write, this.#sender.stored as WriteRecord, doubt)
     }
     if ('failure' in sent) {
       this.#failure = sent.failure
@@ -184,8 +184,8 @@ export class Intent {
   }
 
   /** Checks whether a write was applied. Returns true to send it, false to read its record again. */
-  async #confirm(write: Write, found: Stored): Promise<boolean> {
-    const isOwn = found.record.attempt === this.#sender?.stored?.record.attempt
+  async #confirm(write: Write, found: WriteRecord): Promise<boolean> {
+    const isOwn = found.attempt === this.#sender?.stored?.attempt
     if (isOwn && this.#shared.isHasty) {
       await this.#leave(write, found, { reason: 'unclear', problem: 'its response was lost' })
       return false
@@ -199,9 +199,9 @@ export class Intent {
   }
 
   /** Leaves a write unconfirmed. Returns if its record has changed meanwhile. */
-  async #leave(write: Write, stored: Stored, doubt: Doubt): Promise<undefined> {
-    const unconfirmed = toStored({ ...stored.record, state: 'unconfirmed' })
-    const isKnown = stored.record.state === 'unconfirmed'
+  async #leave(write: Write, stored: WriteRecord, doubt: Doubt): Promise<undefined> {
+    const unconfirmed = revised({ ...stored, state: 'unconfirmed' })
+    const isKnown = stored.state === 'unconfirmed'
     if (!isKnown && !(await this.#shared.records.replace(this.#key, stored, unconfirmed))) return
     if (this.#failure !== undefined) this.#shared.unconfirmed += 1
     throw this.#unconfirmed(write, doubt)

@@ -1,14 +1,13 @@
-import { SupportWorkspaceError } from '../errors/index.ts'
 import { randomId } from '../shared/bytes.ts'
-import { parseObject } from '../shared/json.ts'
 import {
-  type Change,
+  Entries,
+  type FieldChecks,
   GuardedStorage,
-  hasFields,
   isOneOf,
   isOptional,
   isText,
   type KeyValueStorage,
+  StoredTexts,
 } from '../storage/interface.ts'
 import { WriteJournalError } from './journal-errors.ts'
 import type { WriteState } from './write-state.ts'
@@ -42,6 +41,8 @@ export interface WriteCheck extends Pick<WriteEntry, 'key' | 'operation'> {
 
 /** The record that the storage keeps under a key. */
 export interface WriteRecord extends Omit<WriteEntry, 'key'> {
+  /** Random, and different in each text of the record. */
+  readonly version: string
   /** The id of the user of the token. Undefined if `/me` returned no user. */
   readonly author?: string | undefined
   /** SHA-256 digest of the address of the service and the organization. */
@@ -61,35 +62,46 @@ export interface WriteRecord extends Omit<WriteEntry, 'key'> {
   readonly watched?: number | undefined
 }
 
-/** A record and its text. Each text contains a random version, so comparing two texts compares the versions. */
-export interface Stored {
-  readonly record: WriteRecord
-  readonly text: string
+/** Returns a record with a new version. */
+export function revised(record: Omit<WriteRecord, 'version'>): WriteRecord {
+  return { ...record, version: randomId() }
 }
 
-/** The start of the text of a record. Some drivers would parse a text that begins like JSON. */
-const start = 'write:'
-
-/** Returns the text for a record. */
-export function toStored(record: WriteRecord): Stored {
-  return { record, text: start + JSON.stringify({ version: randomId(), ...record }) }
+/** The checks of the fields of a record. A missing timeout would make a wait endless. */
+export const recordFields: FieldChecks<WriteRecord> = {
+  version: isText,
+  state: isOneOf('sending', 'applied', 'unconfirmed'),
+  ...{ operation: isText, path: isText, place: isText, input: isText, attempt: isText },
+  ...{ id: isOptional(isText), mark: isOptional(isText), author: isOptional(isText) },
+  ...{ sentAt: Number.isFinite, timeout: Number.isFinite, watched: isOptional(Number.isFinite) },
 }
 
-/** The start of the journal's keys, because connections can be in the same storage. */
-const prefix = 'writes:'
+/** Where the records of a journal are. */
+export type WriteEntries = Pick<Entries<WriteRecord>, 'get' | 'change' | 'pages'>
 
-/** The starts of the keys of approvals, open and final, which are also names of writes. */
-const foreign = ['approvals:open:', 'approvals:final:']
-
-/** The records of a journal by key. Every method throws `WriteJournalError` if the storage fails. */
+/** The records of a journal by key. */
 export class WriteRecords {
-  readonly #storage: GuardedStorage
+  readonly #entries: WriteEntries
   readonly #foreign: readonly GuardedStorage[]
 
-  constructor(storage: KeyValueStorage) {
+  /** Every method throws `WriteJournalError` if the storage fails. */
+  static in(storage: KeyValueStorage): WriteRecords {
     const failed = (key: string | undefined, thrown: unknown) => new WriteJournalError(key, thrown)
-    this.#storage = new GuardedStorage(storage, prefix, failed)
-    this.#foreign = foreign.map((start) => new GuardedStorage(storage, start, failed))
+    // Connections can be in the same storage, and approvals, whose keys are also names of writes.
+    const kind = {
+      prefix: 'writes:',
+      texts: new StoredTexts(),
+      format: 1,
+      fields: recordFields,
+      failed,
+    }
+    const foreign = ['approvals:open:', 'approvals:final:'].map((start) => new GuardedStorage(storage, start, failed))
+    return new WriteRecords(new Entries(storage, kind), foreign)
+  }
+
+  constructor(entries: WriteEntries, foreign: readonly GuardedStorage[] = []) {
+    this.#entries = entries
+    this.#foreign = foreign
   }
 
   /** Whether approvals in the same storage have a write of this name. */
@@ -98,49 +110,27 @@ export class WriteRecords {
     return false
   }
 
-  async get(key: string): Promise<Stored | undefined> {
-    const text = await this.#storage.get(key)
-    return text === null ? undefined : parse(key, text)
+  get(key: string): Promise<WriteRecord | undefined> {
+    return this.#entries.get(key)
   }
 
   /** Replaces or removes a record if it is still the expected one (compare-and-set). Returns whether it was. */
-  replace(key: string, expected: Stored | undefined, next: Stored | undefined): Promise<boolean> {
-    const change = (text: string | null): Change<boolean> => {
-      const now = text === null ? undefined : parse(key, text)
-      return isSame(now, expected) ? { write: next?.text ?? null, result: true } : { result: isSame(now, next) }
-    }
-    return this.#storage.update(key, change, expected?.text ?? null)
+  replace(key: string, expected: WriteRecord | undefined, next: WriteRecord | undefined): Promise<boolean> {
+    const change = (now: WriteRecord | undefined) =>
+      isSame(now, expected) ? { write: next ?? null, result: true } : { result: isSame(now, next) }
+    return this.#entries.change(key, change, expected === undefined ? null : undefined)
   }
 
   /**
    * Yields the keys and their records in no particular order, including each key that exists during the whole listing.
    */
-  async *all(): AsyncGenerator<readonly [key: string, stored: Stored], void, undefined> {
-    for await (const page of this.#storage.pages()) {
-      for (const [key, text] of page) yield [key, parse(key, text)]
-    }
+  async *all(): AsyncGenerator<readonly [key: string, record: WriteRecord], void, undefined> {
+    for await (const page of this.#entries.pages()) yield* page
   }
 }
 
 /** Whether two records are the same, apart from `watched`. */
-export function isSame(one: Stored | undefined, other: Stored | undefined): boolean {
-  if (one?.text === other?.text) return true
-  const [first, second] = [one?.record, other?.record]
-  return first?.state === 'sending' && second?.state === 'sending' && first.attempt === second.attempt
+export function isSame(one: WriteRecord | undefined, other: WriteRecord | undefined): boolean {
+  if (one?.version === other?.version) return true
+  return one?.state === 'sending' && other?.state === 'sending' && one.attempt === other.attempt
 }
-
-function parse(key: string, text: string): Stored {
-  const json = text.startsWith(start) ? text.slice(start.length) : ''
-  const { version, ...record } = parseObject(json) ?? {}
-  if (typeof version === 'string' && isRecord(record)) return { record: record as unknown as WriteRecord, text }
-  const hint = `Find out what has changed "${prefix}${key}" in the storage. To be able to send the write again, remove it.`
-  throw new WriteJournalError(key, new SupportWorkspaceError('Its entry is damaged.', { hint }))
-}
-
-/** A missing timeout would make a wait endless. */
-const isRecord = hasFields({
-  state: isOneOf('sending', 'applied', 'unconfirmed'),
-  ...{ operation: isText, path: isText, place: isText, input: isText, attempt: isText },
-  ...{ id: isOptional(isText), mark: isOptional(isText), author: isOptional(isText) },
-  ...{ sentAt: Number.isFinite, timeout: Number.isFinite, watched: isOptional(Number.isFinite) },
-})

@@ -4,22 +4,11 @@ import { NotFoundError, RequestError, SupportWorkspaceError } from '../errors/in
 import { randomId } from '../shared/bytes.ts'
 import { idOf } from './effects.ts'
 import { LastLook } from './last-look.ts'
-import { type Stored, toStored } from './records.ts'
+import { revised, type WriteRecord } from './records.ts'
 import type { Sender, Shared, Write } from './write.ts'
 
 /** Looks whether the write is still right. Throws to prevent it. */
 export type Before = (client: SupportWorkspace, sender: Sender) => unknown
-
-/**
- * What the storage says about the attempts of this call:
- *
- * - `free`: nothing.
- * - `sending`: the last attempt has a record, and might have been applied.
- * - `open`: an earlier attempt might have been applied, and the last one has no record yet.
- * - `refused`: the last attempt has a record, but was not applied. The record is to be taken back.
- * - `taken`: another process has the key.
- */
-type Phase = 'free' | 'sending' | 'open' | 'refused' | 'taken'
 
 /** What became of the attempts of a call. */
 export type Sent =
@@ -46,11 +35,12 @@ export class Sending {
   readonly #write: Write
   readonly #before: Before | undefined
   /** The record that this process has stored or found. Only this process waits for the response of its attempt. */
-  stored: Stored | undefined
-  #phase: Phase = 'free'
-  /** What to restore when the record is taken back. */
-  #previous: { readonly stored: Stored | undefined; readonly phase: Phase }
-  /** Whether the token of an attempt belongs to somebody else. */
+  stored: WriteRecord | undefined
+  /** What to restore when the record of the last attempt is taken back: the record of all attempts before it. */
+  #base: WriteRecord | undefined
+  /** Whether the last attempt was not applied, and its record is to be taken back. */
+  #isRefused = false
+  /** Whether another process has the key, or the token belongs to somebody else now. */
   #isOutdated = false
   /** What `before` has thrown. */
   #declined: { readonly thrown: unknown } | undefined
@@ -58,13 +48,19 @@ export class Sending {
   #change: Promise<void> = Promise.resolve()
 
   /** @param repeated the record of an unconfirmed write that is sent again */
-  constructor(shared: Shared, key: string, write: Write, before: Before | undefined, repeated: Stored | undefined) {
+  constructor(
+    shared: Shared,
+    key: string,
+    write: Write,
+    before: Before | undefined,
+    repeated: WriteRecord | undefined,
+  ) {
     this.#shared = shared
     this.#key = key
     this.#write = write
     this.#before = before
     this.stored = repeated
-    this.#previous = { stored: repeated, phase: 'free' }
+    this.#base = repeated
   }
 
   /** @throws the error of a call that was not applied */
@@ -72,11 +68,11 @@ export class Sending {
     try {
       const reply = await next()
       const id = idOf(reply.data)
-      if (this.stored !== undefined) await this.#answer(toStored({ ...this.stored.record, state: 'applied', id }))
+      if (this.stored !== undefined) await this.#answer(revised({ ...this.stored, state: 'applied', id }))
       return { reply, id }
     } catch (thrown) {
       await this.#change.catch(() => {})
-      if (this.#phase === 'taken' || this.#isOutdated) return 'outdated'
+      if (this.#isOutdated) return 'outdated'
       // If this failed in the guard, the storage might work now.
       await this.#takeBack()
       if (this.#declined !== undefined) {
@@ -91,7 +87,8 @@ export class Sending {
 
   /** Runs around the request of each attempt. */
   readonly around: Guard['around'] = async (request, attempt) => {
-    if (this.#phase === 'sending') this.#phase = 'open'
+    // The attempt before might have been applied.
+    if (!this.#isRefused) this.#base = this.stored
     this.#declined = undefined
     try {
       await this.#checkSender(attempt)
@@ -100,7 +97,7 @@ export class Sending {
     } catch (thrown) {
       if (attempt.mayHaveBeenApplied(thrown) || this.#isGone(thrown)) throw thrown
       const undo = this.#then(async () => {
-        if (this.#phase === 'sending') this.#phase = 'refused'
+        this.#isRefused ||= this.stored !== this.#base
         await this.#takeBack()
       })
       // If the storage fails as well, the caller gets the error of the request.
@@ -127,7 +124,7 @@ export class Sending {
       await attempt.untilEnd(this.#then(() => this.#take()))
       if (this.#before === undefined || performance.now() - start <= longestLook) return
       const undo = async () => {
-        this.#phase = 'refused'
+        this.#isRefused = true
         await this.#takeBack()
       }
       await attempt.untilEnd(this.#then(undo))
@@ -160,47 +157,44 @@ export class Sending {
 
   async #take(): Promise<void> {
     const { records, clock } = this.#shared
-    // If the last record could not be taken back, what was before it is still to be restored.
-    const previous = this.#phase === 'refused' ? this.#previous : { stored: this.stored, phase: this.#phase }
-    const sentAt = this.stored?.record.sentAt ?? clock.now()
-    const next = toStored({ ...this.#write.record, state: 'sending', attempt: randomId(), sentAt })
+    const sentAt = this.stored?.sentAt ?? clock.now()
+    const next = revised({ ...this.#write.record, state: 'sending', attempt: randomId(), sentAt })
     if (!(await records.replace(this.#key, this.stored, next))) {
-      this.#phase = 'taken'
+      this.#isOutdated = true
       throw new SupportWorkspaceError('Another process sends this write.', { hint: 'Wait for it.' })
     }
-    this.#previous = previous
     this.stored = next
-    this.#phase = 'sending'
+    this.#isRefused = false
   }
 
   async #takeBack(): Promise<void> {
-    if (this.#phase !== 'refused') return
-    const { stored, phase } = this.#previous
-    const next = stored && toStored(stored.record)
+    if (!this.#isRefused) return
+    const next = this.#base && revised(this.#base)
     // The write was sent before this attempt. If another process has confirmed it since, its record must stay.
     if (next === undefined) await this.#answer(undefined)
     else await this.#shared.records.replace(this.#key, this.stored, next)
     this.stored = next
-    this.#phase = phase
+    this.#base = next
+    this.#isRefused = false
   }
 
   /** Whether a repeated DELETE got a 404, because the first DELETE can be its cause. */
   #isGone(thrown: unknown): boolean {
-    const isRepeated = this.#phase === 'sending' && this.#previous.stored !== undefined
+    const isRepeated = this.#base !== undefined && this.stored !== this.#base
     return isRepeated && this.#write.call.operation.method === 'DELETE' && thrown instanceof NotFoundError
   }
 
   /**
    * Stores the result from the response of an attempt, even if another process has stored its own finding meanwhile.
    */
-  async #answer(next: Stored | undefined): Promise<void> {
+  async #answer(next: WriteRecord | undefined): Promise<void> {
     const { records } = this.#shared
-    const attempt = this.stored?.record.attempt
+    const attempt = this.stored?.attempt
     for (let expected = this.stored; ; ) {
       if (await records.replace(this.#key, expected, next)) return
       const now = await records.get(this.#key)
       // Another process sends the write again, so the record is about that attempt.
-      if (now !== undefined && now.record.attempt !== attempt) return
+      if (now !== undefined && now.attempt !== attempt) return
       expected = now
     }
   }

@@ -1,7 +1,7 @@
 import { sleep, untilAborted } from '../shared/abort.ts'
 import { notify } from '../shared/notify.ts'
 import type { Doubt } from './journal-errors.ts'
-import { isSame, type Stored, toStored } from './records.ts'
+import { isSame, revised, type WriteRecord } from './records.ts'
 import { lookFor, type Shared, type Write } from './write.ts'
 
 const longestPause = 8_000
@@ -20,13 +20,13 @@ const longestPause = 8_000
 export async function watch(
   write: Write,
   key: string,
-  found: Stored,
+  found: WriteRecord,
   isOwn: boolean,
   shared: Shared,
-): Promise<(Doubt & { readonly stored: Stored }) | undefined> {
+): Promise<(Doubt & { readonly stored: WriteRecord }) | undefined> {
   const { records, clock } = shared
   const { signal } = write.call
-  const { state, operation, timeout, watched = 0, sentAt } = found.record
+  const { state, operation, timeout, watched = 0, sentAt } = found
   const isHopeless = shared.isHasty || state === 'unconfirmed' || (isOwn && write.find === undefined)
   const patience = isHopeless ? 0 : timeout + shared.confirmTimeout
   const start = performance.now() - (isOwn ? timeout : watched)
@@ -41,15 +41,15 @@ export async function watch(
     const stored = await untilAborted(records.get(key), signal)
     if (stored === undefined || !isSame(stored, found)) return undefined
     notify(shared.onCheck, { key, operation, since: sentAt, until: clock.now() + Math.max(0, Math.ceil(left())) })
-    const finding = await untilAborted(lookFor(write, key, found.record, shared), signal)
+    const finding = await untilAborted(lookFor(write, key, found, shared), signal)
     if ('effect' in finding) {
-      await records.replace(key, stored, toStored({ ...stored.record, state: 'applied', id: finding.effect.id }))
+      await records.replace(key, stored, revised({ ...stored, state: 'applied', id: finding.effect.id }))
       shared.unconfirmed = 0
       return undefined
     }
     if (isLast) return { ...finding, stored }
     const now = Math.floor(performance.now() - start)
-    if (now <= (stored.record.watched ?? 0)) continue
-    await untilAborted(records.replace(key, stored, toStored({ ...stored.record, watched: now })), signal)
+    if (now <= (stored.watched ?? 0)) continue
+    await untilAborted(records.replace(key, stored, revised({ ...stored, watched: now })), signal)
   }
 }

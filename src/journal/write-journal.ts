@@ -22,7 +22,14 @@ import { checkStorage, type KeyValueStorage } from '../storage/interface.ts'
 import type { FindEffect } from './effects.ts'
 import { Intent, type OnceOptions } from './intent.ts'
 import { WriteResolvedError } from './journal-errors.ts'
-import { type Stored, toStored, type WriteCheck, type WriteEntry, type WriteRecord, WriteRecords } from './records.ts'
+import {
+  revised,
+  type WriteCheck,
+  type WriteEntries,
+  type WriteEntry,
+  type WriteRecord,
+  WriteRecords,
+} from './records.ts'
 import { ServiceClock } from './service-clock.ts'
 import type { Shared } from './write.ts'
 import type { WriteState } from './write-state.ts'
@@ -67,11 +74,12 @@ export interface WriteJournalOptions<A extends Actor = Actor> {
    */
   readonly logger?: ClientOptions['logger']
   /**
-   * Whether a lost write is checked by later calls of `once` only, and then one time each, so that none of them waits.
+   * Where the records of approvals are, instead of a `storage`. A lost write is then checked by later calls of `once`
+   * only, and one time each, so that none of them waits.
    *
    * @internal
    */
-  readonly isHasty?: boolean | undefined
+  readonly entries?: WriteEntries | undefined
 }
 
 /** The result of `once`: the write was applied. */
@@ -89,7 +97,7 @@ const journalChecks = {
   stopAfter: (name, value) => checkInteger(name, value, 1),
   onCheck: checkFunction<NonNullable<WriteJournalOptions['onCheck']>>,
   logger: changeableChecks().logger,
-  isHasty: checkFlag,
+  entries: (_, value) => value as WriteEntries,
 } satisfies Record<keyof WriteJournalOptions, Check<unknown>>
 
 const onceChecks = {
@@ -134,10 +142,10 @@ export class WriteJournal<A extends Actor = Actor> {
     this.#workspace = workspace
     this.#shared = {
       workspace: reader,
-      records: new WriteRecords(checkStorage(given.storage as KeyValueStorage)),
+      records: given.entries ? new WriteRecords(given.entries) : WriteRecords.in(checkStorage(given.storage as never)),
       clock,
       identities: new TokenIdentities(reader),
-      isHasty: given.isHasty ?? false,
+      isHasty: given.entries !== undefined,
       confirmTimeout: given.confirmTimeout ?? 30_000,
       onCheck: given.onCheck,
       log: createLog(given.logger, undefined),
@@ -195,7 +203,7 @@ export class WriteJournal<A extends Actor = Actor> {
   /** Returns the record of a write. Undefined if the journal has none. */
   async get(key: string): Promise<WriteEntry | undefined> {
     const stored = await this.#shared.records.get(checkText('key', key))
-    return stored && toEntry(key, stored.record)
+    return stored && toEntry(key, stored)
   }
 
   /** Lists all writes, or only the writes in one state, in no particular order. */
@@ -203,7 +211,7 @@ export class WriteJournal<A extends Actor = Actor> {
     checkObject('filter', filter, "For example `{ state: 'unconfirmed' }`.")
     const { state } = readOptions(filter, listChecks, 'the list of a journal')
     const entries: WriteEntry[] = []
-    for await (const [key, { record }] of this.#shared.records.all()) {
+    for await (const [key, record] of this.#shared.records.all()) {
       if (state === undefined || record.state === state) entries.push(toEntry(key, record))
     }
     return entries
@@ -220,14 +228,14 @@ export class WriteJournal<A extends Actor = Actor> {
   async resolve(key: string, as: 'applied' | 'absent'): Promise<void> {
     checkOneOf('as', as, ['applied', 'absent'])
     const stored = await this.#shared.records.get(checkText('key', key))
-    const next = as === 'applied' && stored ? toStored({ ...stored.record, state: 'applied' }) : undefined
+    const next = as === 'applied' && stored ? revised({ ...stored, state: 'applied' }) : undefined
     if (stored === undefined) {
       const problem = `The journal has no record of the write "${key}".`
       throw new InvalidArgumentError('key', problem, '`journal.list` shows the writes.')
     }
-    if (stored.record.state === 'applied') throw new WriteResolvedError(key, stored.record)
+    if (stored.state === 'applied') throw new WriteResolvedError(key, stored)
     if (!(await this.#shared.records.replace(key, stored, next)))
-      throw new WriteResolvedError(key, (await this.#shared.records.get(key))?.record)
+      throw new WriteResolvedError(key, await this.#shared.records.get(key))
     this.#shared.unconfirmed = 0
   }
 
@@ -240,13 +248,13 @@ export class WriteJournal<A extends Actor = Actor> {
   async forget(olderThan: number): Promise<number> {
     checkInteger('olderThan', olderThan, youngest, 'Pass milliseconds, at least an hour.')
     const last = this.#shared.clock.now() - olderThan
-    const old: (readonly [string, Stored])[] = []
+    const old: (readonly [string, WriteRecord])[] = []
     for await (const entry of this.#shared.records.all()) {
-      const { state, sentAt } = entry[1].record
+      const { state, sentAt } = entry[1]
       if (state === 'applied' && sentAt <= last) old.push(entry)
     }
     // The oldest first: a job may send one write because of the record of an earlier one.
-    old.sort(([, one], [, other]) => one.record.sentAt - other.record.sentAt)
+    old.sort(([, one], [, other]) => one.sentAt - other.sentAt)
     let count = 0
     for (const [key, stored] of old) if (await this.#shared.records.replace(key, stored, undefined)) count += 1
     return count

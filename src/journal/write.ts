@@ -1,13 +1,13 @@
 import type { SupportWorkspace, TokenIdentities, WriteOperationId } from '../client/index.ts'
 import type { Log, OutgoingCall } from '../core/index.ts'
-import { InvalidArgumentError, isSupportWorkspaceError } from '../errors/index.ts'
+import { InvalidArgumentError, isSupportWorkspaceError, RequestError } from '../errors/index.ts'
 import { untilAborted } from '../shared/abort.ts'
 import { sha256 } from '../shared/bytes.ts'
 import { longestTimer } from '../shared/check-options.ts'
 import { parseObject, sortedJson } from '../shared/json.ts'
 import { inTime } from '../storage/interface.ts'
 import { effectOf, type FindEffect, idOf, type SentWrite } from './effects.ts'
-import { type Doubt, WriteJournalError } from './journal-errors.ts'
+import type { Doubt } from './journal-errors.ts'
 import type { WriteCheck, WriteRecord, WriteRecords } from './records.ts'
 import type { ServiceClock } from './service-clock.ts'
 
@@ -30,8 +30,10 @@ export interface Shared {
   unconfirmed: number
 }
 
-/** Whose token sends the write. */
+/** Whose token sends the write, and where. */
 export interface Sender {
+  /** The base URL of the service. */
+  readonly service: string
   /** The id of the organization. */
   readonly organization: string
   /** The id of the person. Undefined if the service does not say. */
@@ -87,7 +89,7 @@ export async function describeWrite(
   const longest = Math.min(timeout, totalTimeout, Number.MAX_SAFE_INTEGER)
   return {
     call,
-    sender: { organization, author },
+    sender: { service: call.baseUrl, organization, author },
     find,
     // An older item, for example a contact that was there before, is not the effect.
     absent:
@@ -126,7 +128,7 @@ export async function lookFor(
     // The records are read after the effects, so each write that caused one of the effects has its record in the
     // storage.
     const others: WriteRecord[] = []
-    for await (const [other, { record }] of found.size > 0 && mark !== undefined ? shared.records.all() : []) {
+    for await (const [other, record] of found.size > 0 && mark !== undefined ? shared.records.all() : []) {
       if (record.mark === mark && other !== key) others.push(record)
     }
     const own = [...found.values()].filter(({ id }) => id === undefined || !others.some((other) => other.id === id))
@@ -137,7 +139,7 @@ export async function lookFor(
     return isClear ? { effect } : { reason: 'several', problem: 'another write may have left what looks like it' }
   } catch (cause) {
     const { remedy } = isSupportWorkspaceError(cause) ? cause : {}
-    if (remedy === 'reconnect' || (remedy === 'retry' && cause instanceof WriteJournalError)) throw cause
+    if (remedy === 'reconnect' || (remedy === 'retry' && !(cause instanceof RequestError))) throw cause
     return { reason: 'unreadable', problem: 'the check failed', cause }
   }
 }

@@ -68,9 +68,6 @@ export function readAppSettings(given: Checked<typeof commonChecks>): AppSetting
   }
 }
 
-/** The parameters of a callback (RFC 6749, section 4.1.2; RFC 9207). A redirect URI must not contain them. */
-const callbackParameters = ['code', 'state', 'error', 'error_description', 'error_uri', 'iss']
-
 /**
  * Checks a redirect URI. The URI must be absolute, and free of credentials and of a fragment (RFC 6749, section 3.1.2).
  * These schemes are accepted: https, http on loopback (RFC 8252, section 7.3) or with `allowInsecureHttp`, and the
@@ -91,10 +88,6 @@ function checkRedirectUri(redirectUri: unknown, allowInsecureHttp: boolean): str
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:' && !url.protocol.includes('.')) {
     throw invalid('must use https, or the scheme of a native app (a reversed domain name)')
-  }
-  const reserved = callbackParameters.find((name) => url.searchParams.has(name))
-  if (reserved !== undefined) {
-    throw invalid(`must not have the query parameter "${reserved}", which the service adds`)
   }
   return redirectUri
 }

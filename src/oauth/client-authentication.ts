@@ -1,5 +1,4 @@
 import { type ClientAuth, ClientSecretPost } from 'oauth4webapi'
-import { InvalidArgumentError } from '../errors/index.ts'
 
 /** How the app authenticates to the token endpoint (RFC 6749, section 2.3.1). */
 export type ClientAuthentication = 'client_secret_post' | 'client_secret_basic'
@@ -14,18 +13,11 @@ export interface ClientCredentials {
 
 export function clientCredentials(method: ClientAuthentication, clientId: string, secret: string): ClientCredentials {
   if (method === 'client_secret_post') return { authenticate: ClientSecretPost(secret), secrets: [secret] }
-  if (method === 'client_secret_basic') {
-    const credentials = btoa(`${formEncode(clientId)}:${formEncode(secret)}`)
-    return {
-      authenticate: (_server, _client, _form, headers) => headers.set('authorization', `Basic ${credentials}`),
-      secrets: [secret, credentials],
-    }
+  const credentials = btoa(`${formEncode(clientId)}:${formEncode(secret)}`)
+  return {
+    authenticate: (_server, _client, _form, headers) => headers.set('authorization', `Basic ${credentials}`),
+    secrets: [secret, credentials],
   }
-  throw new InvalidArgumentError(
-    'clientAuthentication',
-    '`clientAuthentication` must be a supported method.',
-    'Pass "client_secret_post" (the default) or "client_secret_basic".',
-  )
 }
 
 /** Encodes text as RFC 6749 requires. Common ids stay unchanged, because some services do not decode them. */

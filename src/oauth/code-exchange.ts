@@ -29,12 +29,6 @@ interface ExpectedScopes {
   readonly defaultScope: string
 }
 
-/** The response of the token endpoint. */
-interface Received {
-  readonly status: number
-  readonly fields: TokenFields
-}
-
 /**
  * Exchanges a code for an access token. The request is sent once, because a code works only once (RFC 6749, section
  * 4.1.2). oauth4webapi writes the request and checks the token. The SDK has checked the callback, sends the request and
@@ -54,7 +48,7 @@ export async function exchangeCode(
   const { code, codeVerifier, secrets } = grant
   const server = { issuer, token_endpoint: `${baseUrl}/api/oauth/token` }
   const client = { client_id: clientId }
-  const progress: { received?: Received } = {}
+  const progress: { received?: { readonly status: number; readonly fields: TokenFields } } = {}
   const response = await genericTokenEndpointRequest(
     server,
     client,
@@ -74,15 +68,14 @@ export async function exchangeCode(
       },
     },
   )
-  const { status, fields } = progress.received as Received
-  const token = await processGenericTokenEndpointResponse(server, client, response).catch((thrown: Error) => {
-    // Copies only this property, because the error holds the token.
-    const [field] = /access_token|token_type|scope/.exec(thrown.message) ?? ['token']
-    throw unusableResponse(status, `it has no valid \`${field}\``, 'fix')
-  })
+  const { status, fields } = progress.received as Required<typeof progress>['received']
+  // Its error is dropped, because it holds the token.
+  const token = await processGenericTokenEndpointResponse(server, client, response).catch(() => undefined)
+  if (token?.token_type !== 'bearer' || !isAccessToken(token.access_token)) {
+    const problem = 'it has no valid `access_token`, its `token_type` is not Bearer, or its `scope` is not a text'
+    throw unusableResponse(status, problem, 'fix')
+  }
   const { access_token: accessToken, scope = scopes.defaultScope } = token
-  if (!isAccessToken(accessToken)) throw unusableResponse(status, 'it has no valid `access_token`', 'fix')
-  if (token.token_type !== 'bearer') throw unusableResponse(status, 'its `token_type` is not Bearer', 'fix')
   return new AccessToken({
     accessToken,
     baseUrl,

@@ -44,8 +44,8 @@ export interface LoginHandlersOptions<Data = unknown> extends LoginRequest {
   /**
    * Called when a login fails, to log the error. This is a `LoginError`, `NetworkError` or `TimeoutError`, or the error
    * that `onConnected` threw. Returns your own response, or nothing for the default: the visitor gets a page that links
-   * to the start of the login, and the handler throws an error of `onConnected`. If `onError` throws, the handler
-   * throws the same error.
+   * to the start of the login, or to `returnTo` if the browser sent no cookie, and the handler throws an error of
+   * `onConnected`. If `onError` throws, the handler throws the same error.
    * @default `console.error` for errors whose remedy is `fix`, such as a wrong client secret
    */
   readonly onError?: ((error: Error, context: LoginErrorContext<Data>) => HandlerResult) | undefined
@@ -72,8 +72,8 @@ export interface LoginStartOptions<Data = unknown> {
   /** Additional query parameters for the authorize URL. If set, the parameters of the handlers are not sent. */
   readonly parameters?: LoginRequest['parameters']
   /**
-   * A JSON value of your app of at most 1,024 bytes, for example the id of the user who starts the login. The value is
-   * encrypted in the login's cookie, and passed to `onConnected` and `onError`.
+   * A JSON value of your app, for example the id of the user who starts the login. The value is encrypted in the login's
+   * cookie, which has space for some 1,000 bytes of it, and passed to `onConnected` and `onError`.
    */
   readonly data?: Data | undefined
   /** The path that the browser is redirected to after the login. Overrides `return_to` in the start URL. */
@@ -93,7 +93,8 @@ const optionChecks = {
 
 const startChecks = {
   ...loginRequestChecks,
-  data: (_, data) => copyAppData(data),
+  // A copy, which the caller cannot change.
+  data: (name, data) => JSON.parse(toJson(name, data) ?? 'null') as unknown,
   returnTo: checkReturnTo,
 } satisfies Record<keyof LoginStartOptions, Check<unknown>>
 
@@ -126,25 +127,6 @@ export function readStartOptions(given: LoginStartOptions | undefined) {
   const isNone = typeof given === 'object' && given !== null && !Object.keys(startChecks).some((name) => name in given)
   const options = given === undefined || typeof given === 'function' || isNone ? {} : given
   return readOptions(options, startChecks, 'a login')
-}
-
-/** The maximum size of an app's data as JSON, in bytes. It has to fit in the login's cookie. */
-const maxDataSize = 1_024
-
-/**
- * Returns a copy of an app's data, which fits in the login's cookie.
- *
- * @throws InvalidArgumentError that does not quote the data
- */
-function copyAppData(data: unknown): unknown {
-  const json = toJson('data', data) ?? 'null'
-  const { length } = new TextEncoder().encode(json)
-  if (length <= maxDataSize) return JSON.parse(json)
-  throw new InvalidArgumentError(
-    'data',
-    `\`data\` is ${length} bytes of JSON, which exceeds the limit of ${maxDataSize}.`,
-    'Store the data in your session or database, and pass its id.',
-  )
 }
 
 /** The maximum length of an encoded path, in bytes. It has to fit in the login's cookie. */

@@ -85,11 +85,6 @@ export function createLoginHandlers<Data = unknown>(
   const { defaults, secret, onConnected, onError, defaultReturnTo, cookieName } = readHandlersOptions(options)
   const sealer = createSealer(secret, 'login cookie')
   const cookieOf = loginCookie(app, cookieName)
-  /**
-   * The path at which every login has started, for visitors without a login cookie. Without the query, which belongs to
-   * one visitor. Paths that differ may belong to visitors, too, so then it is empty.
-   */
-  let commonStartPath: string | undefined
 
   async function start(request: Request, given?: LoginStartOptions<Data>): Promise<Response> {
     checkRequest(request)
@@ -100,8 +95,6 @@ export function createLoginHandlers<Data = unknown>(
     const { data, returnTo = requestedReturnTo(request.url), ...login } = readStartOptions(given)
     const { scope = defaults.scope, actor = defaults.actor, parameters = defaults.parameters } = login
     const startPath = startPathOf(request.url)
-    const path = startPath?.replace(/\?.*/, '')
-    commonStartPath = (commonStartPath ?? path) === path ? path : ''
     const { url, transaction } = await app.startLogin({ scope, actor, parameters })
     const cookie = await cookieOf()
     const value = await seal({ transaction: toTransactionRecord(transaction), returnTo, startPath, data }, cookie)
@@ -124,7 +117,7 @@ export function createLoginHandlers<Data = unknown>(
     throw new InvalidArgumentError(
       data === undefined ? 'scope' : 'data',
       'The login does not fit in a cookie.',
-      'Request fewer scopes, pass less `data`, or use a shorter `returnTo`.',
+      'Request fewer scopes, use a shorter `returnTo`, or store `data` in your session or database and pass its id.',
     )
   }
 
@@ -177,9 +170,8 @@ export function createLoginHandlers<Data = unknown>(
     }
 
     function failurePage(failure: LoginFailure): Response {
-      const startPath = login?.startPath ?? commonStartPath
-      const { returnTo } = context()
-      return loginErrorPage(failure, startPath ? withReturnTo(startPath, returnTo) : defaultReturnTo)
+      const { startPath, returnTo } = login ?? {}
+      return loginErrorPage(failure, startPath && returnTo ? withReturnTo(startPath, returnTo) : defaultReturnTo)
     }
   }
 
@@ -193,15 +185,8 @@ function checkApp(app: unknown): void {
 
 /** Checks that a request is of the web platform, possibly of another realm or package. Never quotes its URL. */
 function checkRequest(request: unknown): void {
-  const { method, url, headers } = (request ?? {}) as Partial<Request>
-  if (
-    typeof method === 'string' &&
-    typeof url === 'string' &&
-    URL.canParse(url) &&
-    typeof headers?.get === 'function'
-  ) {
-    return
-  }
+  const { url, headers } = (request ?? {}) as Partial<Request>
+  if (typeof url === 'string' && URL.canParse(url) && typeof headers?.get === 'function') return
   throw new InvalidArgumentError(
     'request',
     '`request` must be a web `Request`.',

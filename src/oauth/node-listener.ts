@@ -43,14 +43,11 @@ const optionChecks = {
 /** The origin of every request. The `Host` header is ignored, because the client can set it to anything. */
 const origin = 'http://localhost'
 
-/** The supported methods. The platform's `Request` does not accept CONNECT, TRACE and TRACK. */
-const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-
 /**
  * Adapts a handler of web-standard requests to a listener for `node:http`, `node:http2`, Express and Connect.
  *
  * The handler receives method, headers, path and query. The origin of `request.url` is always `http://localhost`. The
- * body is dropped, because a login does not need it. An unsupported method gets a 405, and an invalid request a 400.
+ * body is dropped, because a login does not need it. A request that the platform's `Request` does not accept gets a 400.
  * `Set-Cookie` and `Vary` are added to those that earlier middleware has set.
  *
  * The listener never rejects. An error of the handler is passed to `next` if there is one; otherwise it is passed to
@@ -91,11 +88,10 @@ export function toNodeListener(
 
 /** Returns the request for the handler, or an error response. */
 function toWebRequest({ method = 'GET', originalUrl, url = '/', headers }: NodeRequest): Request | Response {
-  if (!methods.includes(method)) return errorResponse(405, 'Method Not Allowed', { allow: methods.join(', ') })
   try {
     return new Request(origin + pathOf(originalUrl ?? url), { method, headers: toHeaders(headers) })
   } catch {
-    return errorResponse(400, 'Bad Request')
+    return new Response('Bad Request', { status: 400, headers: { 'content-type': 'text/plain; charset=utf-8' } })
   }
 }
 
@@ -116,10 +112,6 @@ function toHeaders(received: NodeRequest['headers']): Headers {
     for (const item of typeof value === 'string' ? [value] : value) headers.append(name, item)
   }
   return headers
-}
-
-function errorResponse(status: number, text: string, headers: Record<string, string> = {}): Response {
-  return new Response(text, { status, headers: { 'content-type': 'text/plain; charset=utf-8', ...headers } })
 }
 
 async function send(response: Response, nodeResponse: NodeResponse): Promise<void> {

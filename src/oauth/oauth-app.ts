@@ -13,6 +13,7 @@ import {
   checkFlag,
   checkFunction,
   checkMilliseconds,
+  checkOneOf,
   checkText,
   readOptions,
 } from '../shared/check-options.ts'
@@ -65,8 +66,7 @@ function optionChecks() {
   return {
     ...commonChecks,
     clientSecret: checkText,
-    // Checked when the credentials are made.
-    clientAuthentication: (_, method) => method as ClientAuthentication,
+    clientAuthentication: (name, method) => checkOneOf(name, method, ['client_secret_post', 'client_secret_basic']),
     fetch: checkFunction<WebFetch>,
     timeout: checkMilliseconds,
     dangerouslyAllowSecretInBrowser: checkFlag,
@@ -102,13 +102,7 @@ export class OAuthApp {
     const settings = readAppSettings(given)
     const { clientAuthentication = 'client_secret_post', fetch, timeout = 30_000 } = given
     const credentials = clientCredentials(clientAuthentication, settings.clientId, clientSecret)
-    this.#settings = {
-      ...settings,
-      credentials,
-      secrets: credentials.secrets,
-      fetch,
-      timeout,
-    }
+    this.#settings = { ...settings, credentials, secrets: credentials.secrets, fetch, timeout }
     this.baseUrl = settings.baseUrl
     this.clientId = settings.clientId
     this.redirectUri = settings.redirectUri
@@ -177,13 +171,7 @@ function signalOf(options: ExchangeOptions): AbortSignal | undefined {
 }
 
 function checkSecret(given: Checked<ReturnType<typeof optionChecks>>): string {
-  if (given.clientSecret === undefined) {
-    throw new InvalidArgumentError(
-      'clientSecret',
-      'An `OAuthApp` requires a client secret.',
-      'Pass `clientSecret`, or use `PublicOAuthApp` and exchange the code on your server.',
-    )
-  }
+  const clientSecret = given.clientSecret ?? checkText('clientSecret', undefined)
   if (isPublicRuntime() && !given.dangerouslyAllowSecretInBrowser) {
     throw new InvalidArgumentError(
       'clientSecret',
@@ -191,7 +179,7 @@ function checkSecret(given: Checked<ReturnType<typeof optionChecks>>): string {
       'Use `PublicOAuthApp` here and `exchangeCode` on your server.',
     )
   }
-  return given.clientSecret
+  return clientSecret
 }
 
 /** Checks a grant, which is untrusted JSON. RFC 7636, section 4.1, defines the format of the code verifier. */

@@ -1,16 +1,12 @@
-import { InvalidArgumentError } from '../errors/index.ts'
 import { bindMethods } from '../shared/bind-methods.ts'
-import { type Check, readOptions } from '../shared/check-options.ts'
+import { readOptions } from '../shared/check-options.ts'
 import { type AppSettings, type CommonAppOptions, commonChecks, readAppSettings } from './app-options.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
 import { type LoginRequest, type StartedLogin, startLogin } from './start-login.ts'
 import type { LoginTransaction } from './transaction.ts'
 
-/** The options of a `PublicOAuthApp`. */
-export interface PublicOAuthAppOptions extends CommonAppOptions {
-  /** Not supported: a client secret belongs on a server, in an `OAuthApp`. */
-  readonly clientSecret?: never
-}
+/** The options of a `PublicOAuthApp`. A client secret belongs on a server, in an `OAuthApp`. */
+export type PublicOAuthAppOptions = CommonAppOptions
 
 /** The result of a checked callback. Send it to your server, where `OAuthApp.exchangeCode` finishes the login. */
 export interface AuthorizationCodeGrant {
@@ -42,11 +38,7 @@ export class PublicOAuthApp {
   readonly redirectUri: string
 
   constructor(options: PublicOAuthAppOptions) {
-    const checks = { ...commonChecks, clientSecret: refuseSecret } satisfies Record<
-      keyof PublicOAuthAppOptions,
-      Check<unknown>
-    >
-    this.#settings = readAppSettings(readOptions(options, checks, 'a `PublicOAuthApp`'))
+    this.#settings = readAppSettings(readOptions(options, commonChecks, 'a `PublicOAuthApp`'))
     this.baseUrl = this.#settings.baseUrl
     this.clientId = this.#settings.clientId
     this.redirectUri = this.#settings.redirectUri
@@ -72,12 +64,4 @@ export class PublicOAuthApp {
     const { code, codeVerifier } = checkCallback(this.#settings, callback, transaction)
     return { code, codeVerifier, redirectUri: transaction.redirectUri, scope: transaction.scope }
   }
-}
-
-function refuseSecret(): never {
-  throw new InvalidArgumentError(
-    'clientSecret',
-    'A `PublicOAuthApp` does not accept a client secret.',
-    'Use `OAuthApp` on a server. In a browser, leave the secret out.',
-  )
 }

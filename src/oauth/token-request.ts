@@ -37,7 +37,8 @@ export async function sendTokenRequest(request: TokenRequest): Promise<TokenResp
   const { timeout } = request
   const from = isPlatformFetch(request.fetch) ? 'platform' : 'custom'
   const clock = new CallClock(request.signal, Number.POSITIVE_INFINITY)
-  const progress: Progress = {}
+  // An object, because a timeout can end the wait while `fetch` or the body is pending.
+  const progress: { opened?: OpenResponse } = {}
   const startedAt = Date.now()
   const start = performance.now()
   // The error's name is left out, because a custom fetch can set it to anything, even to a secret.
@@ -65,17 +66,14 @@ export async function sendTokenRequest(request: TokenRequest): Promise<TokenResp
   }
 }
 
-/**
- * The progress of a token request. An object, because a timeout can end the wait while `fetch` or the body is pending.
- */
-interface Progress {
-  opened?: OpenResponse
-}
-
 /** The maximum size of a response, in bytes. A token response has a few hundred. */
 const maxBodySize = 1_048_576
 
-async function receive(request: TokenRequest, signal: AbortSignal, progress: Progress): Promise<TokenResponse> {
+async function receive(
+  request: TokenRequest,
+  signal: AbortSignal,
+  progress: { opened?: OpenResponse },
+): Promise<TokenResponse> {
   // A local variable, because a platform's fetch throws when called as a method of another object.
   const { url, init, fetch = globalThis.fetch as WebFetch } = request
   if (typeof fetch !== 'function') throw new MissingFetch()

@@ -171,8 +171,6 @@ const sealChecks = {
   secret: (_, secret) => secret as SealSecret,
 } satisfies Record<keyof SealOptions, Check<unknown>>
 
-const purpose = 'login transaction'
-
 /**
  * Encrypts a transaction as text for a cookie or a hidden field (JWE with `dir` and `A256GCM`, RFC 7516). Only servers
  * with the secret can read or change the text, until the transaction expires. So any of your servers can finish the
@@ -207,7 +205,7 @@ export async function openTransaction(
 
 function transactionSealer(options: SealOptions): Sealer {
   const { secret } = readOptions(options, sealChecks, 'an encrypted transaction')
-  return createSealer(secret, purpose)
+  return createSealer(secret, 'login transaction')
 }
 
 /** Returns the decrypted value, or throws a `LoginError` with the reason of the failure. */

@@ -15,8 +15,8 @@ const longestGivingWay = 30_000
 class Lane extends RateLaw {
   /** The calls that wait for the rate, background calls, and those with `canWait: false`, which do not wait for it. */
   readonly lines: readonly [waiting: HeldCall[], background: HeldCall[], hasty: HeldCall[]] = [[], [], []]
-  /** The calls that hear of the next pause, and those that only hear of the next long one. */
-  readonly listeners: readonly [Set<HeldCall>, Set<HeldCall>] = [new Set(), new Set()]
+  /** The calls that hear of the next pause. If they have heard that they wait, only of a long one. */
+  readonly listeners = new Set<HeldCall>()
 
   override isOver(now: number): boolean {
     return this.lines.every(({ length }) => length === 0) && super.isOver(now)
@@ -30,6 +30,7 @@ interface HeldCall extends RateLimitedCall {
   readonly arrivedAt: number
   /** Tells the order of calls that were made in the same millisecond. */
   readonly number: number
+  hasHeard?: boolean
   permit?: EndPermit
   wake?: () => void
 }
@@ -63,15 +64,9 @@ export class RateQueue {
   /** Number of writes that are held back, and of refusals of writes that have not ended. */
   #writes = 0
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** The time of the last timer that has fired. It counts as reached, even under a fake clock that only has timers. */
-  #provenTime = 0
 
   constructor(maxConcurrency: number) {
     this.#maxConcurrency = maxConcurrency
-  }
-
-  get #now(): number {
-    return Math.max(performance.now(), this.#provenTime)
   }
 
   /** Sets the time between two calls, whatever their operations. 0 for no ceiling. */
@@ -87,14 +82,14 @@ export class RateQueue {
 
   /** Forgets operations that hold back no call. Returns whether the queue is then like a new one. */
   forget(): boolean {
-    const now = this.#now
+    const now = performance.now()
     for (const [operation, lane] of this.#lanes) if (lane.isOver(now)) this.#lanes.delete(operation)
     return this.#lanes.size === 0 && this.#inFlight + this.#writes === 0 && this.#interval === 0
   }
 
   /** Returns a function that ends the permit, or a promise of it if the call is held back. */
   acquire(signal: AbortSignal, call: RateLimitedCall): EndPermit | Promise<EndPermit> {
-    const arrivedAt = this.#now
+    const arrivedAt = performance.now()
     // A custom limiter that delegates to this one might leave these out.
     const { canWait, background = false, operation = '', startedAt = arrivedAt } = call
     const lane = this.#laneOf(operation)
@@ -110,7 +105,7 @@ export class RateQueue {
 
   #laneOf(operation: string): Lane {
     const known = this.#lanes.get(operation)
-    if (known !== undefined && (known.interval === 0 || !known.isOver(this.#now))) return known
+    if (known !== undefined && (known.interval === 0 || !known.isOver(performance.now()))) return known
     const lane = new Lane()
     this.#lanes.set(operation, lane)
     return lane
@@ -127,12 +122,13 @@ export class RateQueue {
   #sendHeld(): void {
     clearTimeout(this.#timer)
     while (this.#inFlight < this.#maxConcurrency) {
-      const now = this.#now
+      const now = performance.now()
       const next = this.#nextCall(now)
       if (next === undefined) return
       const wait = this.#waitOf(next, now)
       if (wait > 0) {
-        if (wait < Number.POSITIVE_INFINITY) this.#sendHeldAfter(Math.min(Math.ceil(wait), longestTimer))
+        const delay = Math.min(Math.ceil(wait), longestTimer)
+        if (wait < Number.POSITIVE_INFINITY) this.#timer = setTimeout(() => this.#sendHeld(), delay)
         return
       }
       this.#remove(next)
@@ -158,18 +154,10 @@ export class RateQueue {
     return next
   }
 
-  #sendHeldAfter(delay: number): void {
-    const time = this.#now + delay
-    this.#timer = setTimeout(() => {
-      this.#provenTime = time
-      this.#sendHeld()
-    }, delay)
-  }
-
   #remove(held: HeldCall): void {
     const { lane, line, isWrite } = held
     line.splice(placeOf(held), 1)
-    for (const listeners of lane.listeners) listeners.delete(held)
+    lane.listeners.delete(held)
     if (isWrite) this.#writes -= 1
   }
 
@@ -182,13 +170,13 @@ export class RateQueue {
       if (isEnded) return
       isEnded = true
       this.#inFlight -= 1
-      const then = this.#now
+      const then = performance.now()
       const { pausedUntil } = lane
       end(then, refused, failure)
       if (isWrite && refused !== undefined) this.#countUntil(whenOver)
       if (lane.pausedUntil > Math.max(then, pausedUntil)) {
-        const [ofAny, ofLong] = lane.listeners
-        for (const { wake } of [...ofAny, ...(lane.pausedUntil - then >= longPause ? ofLong : [])]) wake?.()
+        const isLong = lane.pausedUntil - then >= longPause
+        for (const { hasHeard, wake } of lane.listeners) if (isLong || !hasHeard) wake?.()
       }
       this.#sendHeld()
     }
@@ -228,18 +216,17 @@ export class RateQueue {
    * call that cannot wait.
    */
   #announce(held: HeldCall): void {
-    const now = this.#now
+    const now = performance.now()
     const { lane, canWait } = held
-    const [ofAny, ofLong] = lane.listeners
     const pause = Math.max(0, lane.pausedUntil - now)
     const interval = canWait ? Math.max(lane.interval, this.#interval) : 0
     const own = this.#waitOf(held, now)
     // If another call has to end first, its duration is unknown, so only the pause counts.
     const wait = (own === Number.POSITIVE_INFINITY ? pause : own) + placeOf(held) * interval
-    const hasHeard = ofLong.delete(held)
-    if (!hasHeard) ofAny.add(held)
+    if (held.hasHeard) lane.listeners.delete(held)
+    else lane.listeners.add(held)
     if (wait === 0) return
-    if (canWait && ofAny.delete(held)) ofLong.add(held)
+    held.hasHeard = canWait
     held.onWait(Math.ceil(wait), Math.ceil(pause))
   }
 }

@@ -151,12 +151,6 @@ export function checkFunction<Value>(name: string, value: unknown): Value {
   throw mustBe('a function', name, value, `Pass \`${name}\` as a function.`)
 }
 
-/** Checks an optional function. */
-export function checkOptionalFunction<Value>(name: string, value: Value): Value {
-  if (value === undefined || typeof value === 'function') return value
-  throw mustBe('a function', name, value, 'Pass a function, or leave it out.')
-}
-
 /** Checks a number of retries. */
 export function checkRetries(name: string, value: unknown): number {
   return checkInteger(name, value, 0, 'Pass 0 for no retries.')

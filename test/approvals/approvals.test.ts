@@ -358,7 +358,6 @@ describe('what is stored', () => {
     ['the operation', '"id":"messages.create"', '"id":"notes.create"'],
     ['the path of the operation', '{conversation_id}/messages', '{conversation_id}/notes'],
     ['a parameter', '"parameters":{"conversation_id":"', '"parameters":{"conversation_id":"other'],
-    ['the conversation of the last look', '"conversationId":"', '"conversationId":"other'],
     ['the message that it answers', '"answers":"', '"answers":"other'],
     ['the method', '"method":"POST"', '"method":"PATCH"'],
     ['the evidence', '"evidence":"', '"evidence":"x'],

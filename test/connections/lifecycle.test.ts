@@ -42,9 +42,9 @@ describe('a token for another service or app', () => {
   })
 
   test('does not apply if only the trailing slash of the base URL differs', async () => {
-    const store = makeStore(sandbox, { clientId: 'app_sandbox' })
     for (const origin of [{}, { baseUrl: `${sandbox.url}/` }]) {
-      expect((await store.save(tokenOf(origin))).actor).toBe('app')
+      const store = makeStore(sandbox, { clientId: 'app_sandbox', ...origin })
+      expect((await store.save(tokenOf({}))).actor).toBe('app')
     }
   })
 })

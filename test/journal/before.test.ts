@@ -3,7 +3,7 @@ import { memoryStorage } from 'support-workspace-sdk/storage'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { rejection } from '../helpers/client.ts'
 import { digestAtOnce } from './digest-at-once.ts'
-import { body_html, open, openWith, skipWaits } from './helpers.ts'
+import { body_html, decoded, open, openWith, skipWaits } from './helpers.ts'
 
 beforeEach(() => {
   skipWaits()
@@ -265,8 +265,7 @@ describe('the identity', () => {
     await reply('first')
     token = second
     await reply('second', {}, 'Another text')
-    const authorOf = async (key: string) =>
-      JSON.parse(String(await storage.get(`writes:${key}`)).replace('write:', '')).author
+    const authorOf = async (key: string) => decoded(String(await storage.get(`writes:${key}`))).author
     expect(await authorOf('first')).not.toBe(await authorOf('second'))
   })
 })

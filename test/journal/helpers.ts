@@ -88,3 +88,12 @@ class Process {
 }
 
 export const messages = /\/messages$/
+
+/** What a text of the storage contains that is not encrypted. */
+export function decoded(text: string): Readonly<Record<string, unknown>> {
+  return JSON.parse(Buffer.from(text.replace('plain:', ''), 'base64url').toString()).content
+}
+
+export function encoded(key: string, content: object): string {
+  return `plain:${Buffer.from(JSON.stringify({ nonce: 'n', key, content })).toString('base64url')}`
+}

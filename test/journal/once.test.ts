@@ -8,7 +8,18 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { rejection } from '../helpers/client.ts'
 import { digestAtOnce } from './digest-at-once.ts'
-import { absent, body_html, clientOf, fetchOf, open, openWith, skipWaits, unconfirmed } from './helpers.ts'
+import {
+  absent,
+  body_html,
+  clientOf,
+  decoded,
+  encoded,
+  fetchOf,
+  open,
+  openWith,
+  skipWaits,
+  unconfirmed,
+} from './helpers.ts'
 
 beforeEach(() => {
   skipWaits()
@@ -783,9 +794,9 @@ describe('the storage', () => {
     const { storage, journal, reply, sent } = openWith({ status: 503 })
     await rejection(reply())
     const text = String(await storage.get('writes:reply'))
-    const record = { ...JSON.parse(text.replace(/^write:/, '')), [name]: value }
-    await storage.compareAndSet('writes:reply', text, `write:${JSON.stringify(record)}`)
-    const message = expect.stringContaining('Its entry is damaged. Find out what has changed "writes:reply" in the')
+    const changed = encoded('writes:reply', { ...decoded(text), [name]: value })
+    await storage.compareAndSet('writes:reply', text, changed)
+    const message = expect.stringContaining(`The entry "writes:reply" is damaged in its field "${name}". Find out what`)
     const damaged = { name: 'WriteJournalError', remedy: 'fix', message }
     for (const read of [reply, () => journal.get('reply'), () => journal.list()]) {
       expect(await rejection(read())).toMatchObject(damaged)
@@ -834,14 +845,18 @@ describe('the storage', () => {
     },
   )
 
-  test('is called five times for a write, and holds a digest of the input, never its text', async () => {
+  test('is called six times for a write, and holds a digest of the input, never its text', async () => {
     const { reply, storage } = open()
     const [reads, writes] = [vi.spyOn(storage, 'get'), vi.spyOn(storage, 'compareAndSet')]
     await reply()
-    // One read is of the record, and two are of approvals.
-    expect([reads.mock.calls.length, writes.mock.calls.length]).toEqual([3, 2])
-    const pages = await Array.fromAsync(storage.list(''))
-    expect(pages).toEqual([[['writes:reply', expect.not.stringContaining('On it')]]])
+    // Two reads are of the record, and two are of approvals.
+    expect([reads.mock.calls.length, writes.mock.calls.length]).toEqual([4, 2])
+    const [[key, text] = ['', ''], ...more] = (await Array.fromAsync(storage.list(''))).flat()
+    expect([key, JSON.stringify(decoded(text)), more]).toEqual([
+      'writes:reply',
+      expect.not.stringContaining('On it'),
+      [],
+    ])
   })
 
   test('is required', () => {

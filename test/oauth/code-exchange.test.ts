@@ -161,9 +161,11 @@ describe('rejects a token response with', () => {
     expect(endpoint.requests).toHaveLength(1)
   })
 
-  test.each(['access_token', 'token_type', 'scope'])('a bad %s, which the error names', async (name) => {
+  test.each(['access_token', 'token_type', 'scope'])('a bad %s, without quoting the token', async (name) => {
     endpoint.respond = jsonResponse({ ...good, [name]: 7 })
-    expect((await loginError(finish(), 'exchange_failed')).message).toContain(`it has no valid \`${name}\`. `)
+    const { message } = await loginError(finish(), 'exchange_failed')
+    expect(message).toContain(`\`${name}\``)
+    expect(message).not.toContain(accessToken)
   })
 
   test('a body above the size limit, without reading it completely', async () => {

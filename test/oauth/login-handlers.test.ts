@@ -345,16 +345,9 @@ describe('the options of one login', () => {
     ['scopes', { actor: 'app', scopes: [] }],
     ['options', null],
     ['options', 'app'],
-    ...[
-      () => {},
-      1n,
-      Symbol('id'),
-      { id: 'u_1', map: new Map() },
-      cyclic,
-      Number.NaN,
-      'x'.repeat(1_023),
-      '漢'.repeat(341),
-    ].map((data): [string, unknown] => ['data', { data }]),
+    ...[() => {}, 1n, Symbol('id'), { id: 'u_1', map: new Map() }, cyclic, Number.NaN, 'x'.repeat(3_500)].map(
+      (data): [string, unknown] => ['data', { data }],
+    ),
   ])('are rejected for %s', async (argument, options) => {
     const starting = makeSite().login.start(start(), options as never)
     // The argument of an error about `data` has the path of the value.
@@ -475,7 +468,6 @@ test.each<[string, unknown]>([
   ['a relative URL', { method: 'GET', url: '/login/callback?code=secret-code', headers: new Headers() }],
   ['no URL', { method: 'GET', headers: new Headers() }],
   ['a URL object', { method: 'GET', url: new URL(url), headers: new Headers() }],
-  ['no method', { url, headers: new Headers() }],
   ['no headers', { method: 'GET', url }],
   ['plain headers', { method: 'GET', url, headers: {} }],
   ['a string', '/login/callback?code=secret-code'],

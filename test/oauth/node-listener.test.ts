@@ -285,14 +285,9 @@ test.each<Partial<NodeRequest>>([
   expect(await adapt(received)).toMatchObject({ request: undefined, status: 400 })
 })
 
-test.each(['CONNECT', 'TRACE', 'TRACK', 'trace', 'get', 'G E T', '', 'PROPFIND'])(
-  'responds with 405 to the method %j and lists the supported ones',
-  async (method) => {
-    const { request, status, headers } = await adapt({ method })
-    expect([request, status]).toEqual([undefined, 405])
-    expect(headers.get('allow')).toBe('GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS')
-  },
-)
+test.each(['CONNECT', 'TRACE', 'TRACK', 'trace', 'G E T', ''])('responds with 400 to the method %j', async (method) => {
+  expect(await adapt({ method })).toMatchObject({ request: undefined, status: 400 })
+})
 
 test.each([
   ['handler', [undefined]],

@@ -73,7 +73,7 @@ const rules: readonly Rule[] = [
       title: `${folder}/ imports ${['shared/', 'errors/', ...others.map((other) => `${other}/index`)].join(', ')}`,
       from: new RegExp(`^${folder}/`),
       only: new RegExp(
-        `^(${folder}/|shared/|errors/|storage/interface[.]ts$|(${others.map((other) => join(other, 'index[.]ts')).join('|') || '-'})$|${packages})`,
+        `^(${folder}/|shared/|errors/|(storage|journal)/interface[.]ts$|(${others.map((other) => join(other, 'index[.]ts')).join('|') || '-'})$|${packages})`,
       ),
     })),
   ...sandboxLayers.map(([layer, imports]) => ({
