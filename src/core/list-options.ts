@@ -11,7 +11,7 @@ import {
   readOptions,
 } from '../shared/check-options.ts'
 import { namingCall } from './call.ts'
-import { type CapturedCall, callChecks, captureCall, isGiven } from './input.ts'
+import { type CapturedCall, callChecks, captureCall, isGiven, type PreparedCall } from './input.ts'
 import { isCustom, type Operation, type OperationInput } from './operation.ts'
 import type { CallOptions } from './options.ts'
 import type { ClientSettings } from './settings.ts'
@@ -74,7 +74,7 @@ const listChecks: typeof callChecks & typeof ownChecks = /* @__PURE__ */ Object.
 /** Checked and copied arguments of a list. */
 export interface ListArguments {
   /** The call for each page, without its cursor. */
-  readonly call: CapturedCall
+  readonly call: PreparedCall
   /** The cursor to follow from page to page. */
   readonly follows: 'after' | 'before'
   readonly maxItems: number
@@ -93,13 +93,14 @@ export function readListArguments(
   input: OperationInput,
   options: ListOptions | undefined,
   settings: ClientSettings,
-): ListArguments {
+): ListArguments & CapturedCall {
   const { direction, maxItems, prefetch, resumeFrom, ...callOptions } = readListOptions(options)
-  const call = captureCall(operation, input, callOptions, settings)
+  const { call, checked } = captureCall(operation, input, callOptions, settings)
   checkListQuery(call, resumeFrom)
   const isBackward = direction === undefined ? isGiven(call.query.before) : direction === 'backward'
   return {
     call,
+    checked,
     follows: isBackward ? 'before' : 'after',
     maxItems: maxItems ?? Number.POSITIVE_INFINITY,
     prefetch: prefetch ?? true,
@@ -121,10 +122,7 @@ export function readMaxItems(options: Pick<ListOptions, 'maxItems'>, { id }: Ope
 }
 
 /** Rejects combinations that a list does not support, and options in the query, where they would be ignored. */
-function checkListQuery(
-  { operation, query, extraQuery }: CapturedCall,
-  resumeFrom: Checkpoint | null | undefined,
-): void {
+function checkListQuery({ operation, query }: PreparedCall, resumeFrom: Checkpoint | null | undefined): void {
   const misplaced = Object.keys(listChecks).find((name) => query[name] !== undefined)
   if (misplaced !== undefined && !isCustom(operation)) {
     throw new InvalidArgumentError(
@@ -149,13 +147,6 @@ function checkListQuery(
       'Leave the cursor out of the query: the list starts at `resumeFrom`.',
     )
   }
-  const extra = ['after', 'before'].find((name) => extraQuery !== undefined && Object.hasOwn(extraQuery, name))
-  if (extra === undefined) return
-  throw new InvalidArgumentError(
-    `extraQuery.${extra}`,
-    `\`${extra}\` cannot be in \`extraQuery\`.`,
-    'Pass the cursor in the query of the list.',
-  )
 }
 
 const checkpointNames = { cursor: true, done: true } satisfies Record<keyof Checkpoint, true>
