@@ -4,7 +4,6 @@ import {
   type Checked,
   checkFlag,
   checkInteger,
-  checkNames,
   checkObject,
   checkOneOf,
   checkPlain,
@@ -149,35 +148,20 @@ function checkListQuery({ operation, query }: PreparedCall, resumeFrom: Checkpoi
   }
 }
 
-const checkpointNames = { cursor: true, done: true } satisfies Record<keyof Checkpoint, true>
-
-const checkpointHint = 'Pass the `checkpoint` of a page unchanged, or leave it out to start from the beginning.'
+const checkpointHint =
+  'Pass the `checkpoint` of a page unchanged, after `JSON.parse` if you store text. A cursor alone is `{ cursor, done: false }`.'
 
 /**
  * Copies a checkpoint, which can come from a file or a database of the caller.
  *
  * @throws InvalidArgumentError if it differs from the checkpoints of pages.
  */
-function copyCheckpoint(_: string, given: unknown): Checkpoint | null {
+function copyCheckpoint(name: string, given: unknown): Checkpoint | null {
   if (given === null) return null
-  if (typeof given === 'string') {
-    throw new InvalidArgumentError(
-      'resumeFrom',
-      '`resumeFrom` must be an object, not a string.',
-      'Parse stored JSON with `JSON.parse`, or pass a cursor as `{ cursor, done: false }`.',
-    )
-  }
-  checkObject('resumeFrom', given, checkpointHint)
-  checkNames(given, checkpointNames, '`resumeFrom`')
-  const { cursor, done } = given as { cursor?: unknown; done?: unknown }
-  if (typeof done !== 'boolean') throw invalidCheckpoint('done', 'must be a boolean')
-  if (cursor !== null && (typeof cursor !== 'string' || cursor === '')) {
-    throw invalidCheckpoint('cursor', 'must be a non-empty string or null')
-  }
-  if (done && cursor !== null) throw invalidCheckpoint('cursor', 'must be null if `done` is true')
-  return { cursor, done }
-}
-
-function invalidCheckpoint(field: keyof Checkpoint, problem: string): InvalidArgumentError {
-  return new InvalidArgumentError(`resumeFrom.${field}`, `\`resumeFrom.${field}\` ${problem}.`, checkpointHint)
+  checkObject(name, given, checkpointHint)
+  const { cursor, done, ...rest } = given as Partial<Record<string, unknown>>
+  const isText = typeof cursor === 'string' && cursor !== ''
+  const isCheckpoint = typeof done === 'boolean' && (cursor === null || (isText && !done))
+  if (isCheckpoint && Object.keys(rest).length === 0) return { cursor, done }
+  throw new InvalidArgumentError(name, `\`${name}\` is not the checkpoint of a page.`, checkpointHint)
 }
