@@ -14,34 +14,37 @@ const milliseconds = isFull ? 450_000 : 3_000
 const operationsInRound = 8
 
 describeOnStorages((kind, address) => {
-  test('three processes that are killed while they work leave what a sequence of their operations would', async () => {
-    const counts = { rounds: 0, operations: 0, kills: 0, drops: 0, faults: 0 }
-    const module = moduleFor(kind, address())
-    const drop = await dropperFor(kind, address())
-    onTestFinished(async () => void (await drop.close()))
-    let workers = await Promise.all(Array.from({ length: 3 }, () => Worker.start(module)))
-    for (const end = Date.now() + milliseconds; Date.now() < end; counts.rounds += 1) {
-      const isDropping = drop.kind !== undefined && Math.random() < 0.3
-      const round = new Round(`${kind}-${counts.rounds}`, counts.rounds % 2 === 0, isDropping)
-      const working = workers.map((worker) => round.work(worker))
-      const victim = Math.random() < 0.5 ? oneOf(workers) : undefined
-      await new Promise((resolve) => setTimeout(resolve, 20 * Math.random()))
-      if (isDropping) await drop.run()
-      victim?.kill()
-      await Promise.all(working)
-      const last = workers.find((worker) => worker !== victim)
-      if (last !== undefined) await round.operate(last, { do: 'get' })
-      counts.operations += round.events.length
-      counts.faults += round.faults
-      counts.kills += Number(victim !== undefined)
-      counts.drops += Number(isDropping)
-      round.check()
-      workers = await Promise.all(workers.map((worker) => (worker === victim ? Worker.start(module) : worker)))
-    }
-    for (const worker of workers) worker.kill()
-    console.log(`${kind}: ${JSON.stringify(counts)}, 0 violations`)
-    expect(counts.rounds).toBeGreaterThan(0)
-  })
+  test.runIf(isFull || kind === 'sqlite' || kind === 'redis')(
+    'three processes that are killed while they work leave what a sequence of their operations would',
+    async () => {
+      const counts = { rounds: 0, operations: 0, kills: 0, drops: 0, faults: 0 }
+      const module = moduleFor(kind, address())
+      const drop = await dropperFor(kind, address())
+      onTestFinished(async () => void (await drop.close()))
+      let workers = await Promise.all(Array.from({ length: 3 }, () => Worker.start(module)))
+      for (const end = Date.now() + milliseconds; Date.now() < end; counts.rounds += 1) {
+        const isDropping = drop.kind !== undefined && Math.random() < 0.3
+        const round = new Round(`${kind}-${counts.rounds}`, counts.rounds % 2 === 0, isDropping)
+        const working = workers.map((worker) => round.work(worker))
+        const victim = Math.random() < 0.5 ? oneOf(workers) : undefined
+        await new Promise((resolve) => setTimeout(resolve, 20 * Math.random()))
+        if (isDropping) await drop.run()
+        victim?.kill()
+        await Promise.all(working)
+        const last = workers.find((worker) => worker !== victim)
+        if (last !== undefined) await round.operate(last, { do: 'get' })
+        counts.operations += round.events.length
+        counts.faults += round.faults
+        counts.kills += Number(victim !== undefined)
+        counts.drops += Number(isDropping)
+        round.check()
+        workers = await Promise.all(workers.map((worker) => (worker === victim ? Worker.start(module) : worker)))
+      }
+      for (const worker of workers) worker.kill()
+      console.log(`${kind}: ${JSON.stringify(counts)}, 0 violations`)
+      expect(counts.rounds).toBeGreaterThan(0)
+    },
+  )
 })
 
 /** The operations of three processes on one connection. */

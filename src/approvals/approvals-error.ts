@@ -1,5 +1,5 @@
 import { type ErrorDetails, SupportWorkspaceError } from '../errors/index.ts'
-import type { Proposal } from './proposal.ts'
+import type { Proposal, ProposalEntry } from './proposal.ts'
 
 /**
  * A proposal is not in the state for a step, its entry is damaged, or the storage failed. With the remedy `retry`, the
@@ -18,7 +18,7 @@ export class ApprovalsError extends SupportWorkspaceError {
   readonly id: string | undefined
 
   /** @param now the proposal, if there is one */
-  constructor(key: string | undefined, message: string, details: ErrorDetails, now?: Proposal) {
+  constructor(key: string | undefined, message: string, details: ErrorDetails, now?: ProposalEntry) {
     super(message, details)
     this.key = key
     this.state = now?.state
@@ -28,7 +28,12 @@ export class ApprovalsError extends SupportWorkspaceError {
 }
 
 /** Returns the error for a step that the state of a proposal does not allow. */
-export function notAllowed(key: string, step: string, now: Proposal | undefined, problem?: string): ApprovalsError {
+export function notAllowed(
+  key: string,
+  step: string,
+  now: ProposalEntry | undefined,
+  problem?: string,
+): ApprovalsError {
   const { state, decisions } = now ?? { decisions: [] }
   const last = decisions.at(-1)
   const decided = last === undefined ? '' : ` (${last.decision} by ${last.by})`

@@ -1,5 +1,4 @@
 import type { Message, SupportWorkspace } from '../client/index.ts'
-import { type ClientOptions, changeableChecks } from '../core/index.ts'
 import { type Check, checkFlag, checkFunction, checkOneOf, checkPositive, checkText } from '../shared/check-options.ts'
 import type { SealSecret } from '../shared/seal.ts'
 import type { KeyValueStorage } from '../storage/interface.ts'
@@ -29,12 +28,6 @@ export interface ApprovalsOptions {
    * @default each message counts
    */
   readonly ignore?: ((message: Message) => boolean) | undefined
-  /**
-   * Logger that gets a warning when a lost write is checked.
-   *
-   * @default no logger, or `console` if the environment variable `SUPPORT_WORKSPACE_LOG` names a level
-   */
-  readonly logger?: ClientOptions['logger']
 }
 
 /** The options of `propose`. */
@@ -113,7 +106,6 @@ export const checks = {
   storage: (_, value) => value,
   secret: (_, value) => value as SealSecret,
   ignore: checkFunction<NonNullable<ApprovalsOptions['ignore']>>,
-  logger: changeableChecks().logger,
 } satisfies Record<keyof ApprovalsOptions, Check<unknown>>
 
 export const proposeChecks = {

@@ -121,8 +121,7 @@ export class Approvals {
       ...(isGone && { state: 'stale', endedAt: proposedAt, reason: 'The message of its basis is gone.' }),
     }
     return this.#change(key, (now) => {
-      const isFree = now === undefined || mayReplace(now, given)
-      return isFree ? { write: entry, result: entry } : { result: now }
+      return now === undefined || mayReplace(now, given) ? written(entry) : { result: now }
     })
   }
 
@@ -166,20 +165,17 @@ export class Approvals {
     const wanted = edit?.digest ?? digest
     const approval: ProposalDecision = { decision: 'approved', by, at: Date.now(), digest: wanted }
     return this.#change(key, (now) => {
-      const shown = now && toProposal(key, now)
-      if (now === undefined || shown === undefined) throw notAllowed(key, 'approved', undefined)
-      if ((now.state === 'approved' || now.state === 'sent') && now.digest === wanted) {
+      const decisions = [...(now?.decisions ?? []), approval]
+      if (now?.digest === wanted && (now.state === 'approved' || now.state === 'sending' || now.state === 'sent')) {
         const isNoted = now.decisions.some((each) => each.decision === 'approved' && each.by === by)
-        const noted = { ...now, decisions: [...now.decisions, approval] }
-        return isNoted ? { result: now } : { write: noted, result: noted }
+        return isNoted ? { result: now } : written({ ...now, decisions })
       }
-      if (shown.state !== 'pending') throw notAllowed(key, 'approved', shown)
-      if (isOver(now)) throw notAllowed(key, 'approved', shown, 'has expired')
-      if (now.digest !== digest) throw notAllowed(key, 'approved', shown, 'is not what the person saw')
-      const earlier = wanted === digest ? now.earlier : [...now.earlier, { digest, body: shown.body }]
-      const decisions = [...now.decisions, approval]
-      const entry = { ...now, ...edit, earlier, state: 'approved', decisions } as const
-      return { write: entry, result: entry }
+      if (now?.state !== 'pending') throw notAllowed(key, 'approved', now)
+      if (isOver(now)) throw notAllowed(key, 'approved', now, 'has expired')
+      if (now.digest !== digest) throw notAllowed(key, 'approved', now, 'is not what the person saw')
+      const { body } = toProposal(key, now)
+      const earlier = wanted === digest ? now.earlier : [...now.earlier, { digest, body }]
+      return written({ ...now, ...edit, earlier, state: 'approved', decisions })
     })
   }
 
@@ -194,14 +190,11 @@ export class Approvals {
     if (by === undefined) throw mustBe('a text', 'by', by, 'Pass the name or id of the person.')
     return this.#change(key, (now) => {
       if (now?.state === 'rejected') return { result: now }
-      const shown = now && toProposal(key, now)
-      if (now === undefined || (shown?.state !== 'pending' && shown?.state !== 'approved')) {
-        throw notAllowed(key, 'rejected', shown)
-      }
-      const rejection = { decision: 'rejected', by, at: Date.now(), digest: now.digest } as const
-      const decisions = [...now.decisions, rejection]
-      const entry = { ...now, state: 'rejected', decisions, reason, endedAt: rejection.at } as const
-      return { write: entry, result: entry }
+      if (now?.state !== 'pending' && now?.state !== 'approved') throw notAllowed(key, 'rejected', now)
+      const { decisions, digest } = now
+      const at = Date.now()
+      const rejected = [...decisions, { decision: 'rejected', by, at, digest } as const]
+      return written({ ...now, state: 'rejected', decisions: rejected, reason, endedAt: at })
     })
   }
 
@@ -231,12 +224,9 @@ export class Approvals {
     checkText('key', key)
     checkOneOf('as', as, ['applied', 'absent'])
     return this.#change(key, (now) => {
-      const shown = now && toProposal(key, now)
-      if (now === undefined || shown?.state !== 'sending') throw notAllowed(key, 'resolved', shown)
-      const { write, ...rest } = now
-      const entry: ProposalEntry =
-        as === 'absent' ? { ...rest, state: 'pending' } : { ...now, state: 'sent', endedAt: Date.now() }
-      return { write: entry, result: entry }
+      if (now?.state !== 'sending') throw notAllowed(key, 'resolved', now)
+      const { write, ...unsent } = now
+      return written(as === 'absent' ? { ...unsent, state: 'pending' } : { ...now, state: 'sent', endedAt: Date.now() })
     })
   }
 
@@ -252,17 +242,20 @@ export class Approvals {
   async forget(what: number | string): Promise<number | boolean> {
     if (typeof what === 'string') {
       return this.#records.change<boolean>(checkText('key', what), (now) =>
-        now?.state === 'pending' && now.write === undefined ? { write: null, result: true } : { result: false },
+        now?.state === 'pending' ? { write: null, result: true } : { result: false },
       )
     }
     const last = Date.now() - checkInteger('age', what, youngest, 'Pass milliseconds, at least an hour.')
+    const isOld = (entry: ProposalEntry | undefined): entry is ProposalEntry =>
+      entry?.endedAt !== undefined && entry.endedAt <= last && entry.content.text !== undefined
     let count = 0
-    const isOld = ({ endedAt = last, content }: ProposalEntry) => content.text !== undefined && endedAt <= last
     for await (const [key, entry] of this.#records.final()) {
       if (!isOld(entry)) continue
-      const isForgotten = await this.#records.rewrite(key, ({ write, reason, ...now }) => {
+      const isForgotten = await this.#records.change<boolean>(key, (now) => {
+        if (!isOld(now)) return { result: false }
+        const { write, reason, ...rest } = now
         const { text, answers, ...content } = now.content
-        return isOld(now) ? { ...now, content: { ...content, query: {} }, earlier: [] } : undefined
+        return { write: { ...rest, content: { ...content, query: {} }, earlier: [] }, result: true }
       })
       if (isForgotten) count += 1
     }
@@ -283,8 +276,12 @@ export class Approvals {
 
 /** Whether a new proposal may take the place of one that is there. */
 function mayReplace(now: ProposalEntry, { replace, again }: Pick<ProposeOptions, 'replace' | 'again'>): boolean {
-  if (now.state === 'pending') return replace === true && now.write === undefined
+  if (now.state === 'pending') return replace === true
   return again === true && isFinal(now) && now.state !== 'sent'
+}
+
+function written(entry: ProposalEntry): Decision<ProposalEntry> {
+  return { write: entry, result: entry }
 }
 
 function noAuthor(): InvalidArgumentError {

@@ -51,21 +51,15 @@ function misuse(problem: string): InvalidArgumentError {
   return new InvalidArgumentError('write', `The function of the proposal ${problem}.`, hint)
 }
 
-type Method = (...args: unknown[]) => PromiseLike<unknown>
-
 /**
  * Makes the call of a proposal with another body, as its author would make it now, so that the body is checked like any
  * other.
  */
-export function callWith(body: unknown, { operation, parameters, query }: ApprovedContent): WriteFunction {
-  return (client) => {
-    const { evidence, ...custom } = operation
-    if (evidence === undefined) return client.call(custom, { path: parameters, query, body } as never)
-    // The id of a built-in operation is the name of its method: `messages.create`.
-    const [resource = '', method = ''] = operation.id.split('.')
-    const owner = Reflect.get(client, resource) as Readonly<Record<string, Method>>
-    const ids = Array.from(operation.path.matchAll(/\{(\w+)\}/g), ([, name = '']) => parameters[name])
-    const options = Object.keys(query).length > 0 ? { extraQuery: query } : {}
-    return (owner[method] as Method).call(owner, ...ids, body, options)
-  }
+export function callWith(body: unknown, { operation, parameters }: ApprovedContent): WriteFunction {
+  // A custom operation was stored without its schemas.
+  if (operation.evidence === undefined) return (client) => client.callAgain(operation, { path: parameters, body })
+  // The id of a built-in operation is the name of its method: `messages.create`.
+  const [resource = '', method = ''] = operation.id.split('.')
+  const ids = Array.from(operation.path.matchAll(/\{(\w+)\}/g), ([, name = '']) => parameters[name])
+  return (client) => Reflect.get(client, resource)[method](...ids, body)
 }

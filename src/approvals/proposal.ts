@@ -99,11 +99,9 @@ export interface ApprovedContent
 
 /** What the storage keeps of a proposal. */
 export interface ProposalEntry
-  extends Pick<Proposal, 'digest' | 'proposedAt' | 'decisions' | 'earlier' | 'endedAt' | 'reason' | 'id'> {
+  extends Pick<Proposal, 'state' | 'digest' | 'proposedAt' | 'decisions' | 'earlier' | 'endedAt' | 'reason' | 'id'> {
   /** Counts how often the key was begun anew. The entry with the highest number counts. */
   readonly epoch: number
-  /** An entry is never `sending`, because that follows from `write`. */
-  readonly state: Exclude<ProposalState, 'sending'>
   readonly content: ApprovedContent
   /** The record of the journal. It is in here, so that one compare-and-set decides whether the write is sent. */
   readonly write?: WriteRecord | undefined
@@ -121,12 +119,11 @@ export function isOver({ content: { expiresAt } }: ProposalEntry): boolean {
   return expiresAt !== undefined && expiresAt <= Date.now()
 }
 
-export function toProposal(key: string, { epoch, content, write, ...entry }: ProposalEntry): Proposal {
+export function toProposal(key: string, { epoch, content, write, ...rest }: ProposalEntry): Proposal {
   const { service, operation, parameters, text, answers, ...shown } = content
   const { conversation_id: conversationId } = parameters
   return {
-    ...{ key, ...shown, ...entry, operation: operation.id, method: operation.method },
-    state: isFinal(entry) || write === undefined ? entry.state : 'sending',
+    ...{ key, ...shown, ...rest, operation: operation.id, method: operation.method },
     ...(text !== undefined && { body: JSON.parse(text) as unknown }),
     ...(conversationId !== undefined && { conversationId }),
   }
@@ -143,10 +140,10 @@ export async function digestOf(content: ApprovedContent, version = 'v1'): Promis
   return `${version}:${await algorithm?.(content)}`
 }
 
-/** Whether an entry still has the content of its digest and, if it is approved, the last approval is of this digest. */
+/** Whether an entry has the content of its digest and, unless it is pending, the last approval is of this digest. */
 export async function isIntact({ state, decisions, digest, content }: ProposalEntry): Promise<boolean> {
   const approval = decisions.findLast(({ decision }) => decision === 'approved')
-  if (state === 'approved' && approval?.digest !== digest) return false
+  if (state !== 'pending' && approval?.digest !== digest) return false
   return (await digestOf(content, digest.split(':')[0])) === digest
 }
 
@@ -161,7 +158,7 @@ const contentFields: FieldChecks<ApprovedContent> = {
 /** The checks of each field of an entry. */
 export const fields: FieldChecks<ProposalEntry> = {
   epoch: Number.isSafeInteger,
-  state: (value) => value !== 'sending' && isOneOf(...states)(value),
+  state: isOneOf(...states),
   content: hasFields(contentFields),
   ...{ digest: isText, proposedAt: Number.isFinite, endedAt: isOptional(Number.isFinite) },
   decisions: isListOf(hasFields({ decision: isText, by: isText, at: Number.isFinite, digest: isText })),

@@ -9,10 +9,10 @@ import {
   isListOf,
   isText,
   type KeyValueStorage,
-  StoredTexts,
+  storedTexts,
 } from '../storage/interface.ts'
 import { ApprovalsError, isDamage, notAllowed } from './approvals-error.ts'
-import { type ApprovedContent, fields, isFinal, type ProposalEntry, toProposal } from './proposal.ts'
+import { type ApprovedContent, fields, isFinal, type ProposalEntry } from './proposal.ts'
 
 /** Gets the error of an entry that cannot be read. */
 type OnUnreadable = (error: ApprovalsError) => void
@@ -33,7 +33,7 @@ export class Records {
   readonly #writes: GuardedStorage
 
   constructor(storage: KeyValueStorage, secret: SealSecret | undefined) {
-    const kind = { texts: new StoredTexts(secret, 'approval'), format: 1, failed: storageFailed }
+    const kind = { texts: storedTexts(secret, 'approval'), format: 1, failed: storageFailed }
     this.#open = new Entries(storage, { ...kind, fields, prefix: 'approvals:open:' })
     this.#final = new Entries(storage, { ...kind, fields, prefix: 'approvals:final:' })
     const failed = (_: string | undefined, thrown: unknown) => storageFailed(undefined, thrown)
@@ -74,14 +74,6 @@ export class Records {
     })
     await this.#tidy(key)
     return result
-  }
-
-  /** Changes a final entry. Returns whether `decide` wanted to. */
-  rewrite(key: string, decide: (entry: ProposalEntry) => ProposalEntry | undefined): Promise<boolean> {
-    return this.#final.change(key, (entry) => {
-      const next = entry && decide(entry)
-      return { write: next, result: next !== undefined }
-    })
   }
 
   /**
@@ -136,7 +128,7 @@ export class Records {
   async isSiblingSending(key: string, content: ApprovedContent): Promise<boolean> {
     const basis = await basisOf(content)
     for await (const [other, entry] of each(this.#open, () => {})) {
-      if (other !== key && entry.write !== undefined && (await basisOf(entry.content)) === basis) return true
+      if (other !== key && entry.state === 'sending' && (await basisOf(entry.content)) === basis) return true
     }
     return false
   }
@@ -160,9 +152,9 @@ export class Records {
           const isApproved = now?.state === 'approved' && isSameVersion(now, approved)
           // A response counts, whatever a person has decided about the unconfirmed write meanwhile.
           if (now === undefined || (now.write === undefined && !isApproved && !isResult)) {
-            throw notAllowed(key, 'sent', now && toProposal(key, now))
+            throw notAllowed(key, 'sent', now)
           }
-          return { write: { ...now, write: write ?? undefined }, result }
+          return { write: { ...now, write: write ?? undefined, state: write ? 'sending' : 'approved' }, result }
         }),
       pages: () => this.#written(),
     }

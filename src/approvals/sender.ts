@@ -59,15 +59,11 @@ export class Sender {
   /** What this process is sending, as it was approved. */
   readonly #underWay = new Map<string, ProposalEntry | undefined>()
 
-  constructor(
-    { storage, logger, ignore, ...options }: ApprovalsOptions,
-    records: Records,
-    identities: TokenIdentities,
-  ) {
+  constructor({ storage, ignore, ...options }: ApprovalsOptions, records: Records, identities: TokenIdentities) {
     // What was approved is sent as it is, so no middleware changes it.
     const workspace = options.workspace.replaceOptions(() => ({ middleware: [] }))
     this.#records = records
-    this.#journal = new WriteJournal({ workspace, storage, logger, entries: records.forJournal(this.#underWay) })
+    this.#journal = new WriteJournal({ workspace, storage, entries: records.forJournal(this.#underWay) })
     this.#identities = identities
     this.#ignore = ignore
   }
@@ -117,7 +113,7 @@ export class Sender {
     const due: { readonly key: string; readonly entry: ProposalEntry; readonly approvedAt: number | undefined }[] = []
     for await (const [key, entry] of this.#records.open(onUnreadable)) {
       const approvedAt = entry.decisions.find(({ digest }) => digest === entry.digest)?.at
-      if (entry.state === 'approved' || entry.write !== undefined || isOver(entry)) due.push({ key, entry, approvedAt })
+      if (entry.state !== 'pending' || isOver(entry)) due.push({ key, entry, approvedAt })
     }
     if (due.length === 0) return []
     const { organization, author } = await this.#identities.current()
@@ -139,11 +135,11 @@ export class Sender {
     try {
       const entry = await this.#records.get(key)
       if (entry === undefined || isFinal(entry) || isSendingElsewhere(entry)) return undefined
-      if (entry.write === undefined && isOver(entry)) return await this.#end(key, entry, 'expired')
-      if (entry.write === undefined && entry.state !== 'approved') return undefined
+      if (entry.state !== 'sending' && isOver(entry)) return await this.#end(key, entry, 'expired')
+      if (entry.state === 'pending') return undefined
       if (!(await isIntact(entry))) {
         const error = changed(key)
-        if (entry.write === undefined) return await this.#end(key, entry, 'refused', { error })
+        if (entry.state === 'approved') return await this.#end(key, entry, 'refused', { error })
         return { key, state: 'unconfirmed', proposal: toProposal(key, entry), error }
       }
       this.#underWay.set(key, entry)
@@ -201,14 +197,13 @@ export class Sender {
   ): Promise<SendResult | undefined> {
     const now = await this.#records.get(key)
     // Another process or a person has ended or changed it first.
-    if (now === undefined || isFinal(now) || !isSameVersion(now, entry)) return undefined
-    if (now.state === 'pending' && now.write === undefined) return undefined
+    if (now === undefined || isFinal(now) || now.state === 'pending' || !isSameVersion(now, entry)) return undefined
     if (signal?.aborted || !isSupportWorkspaceError(thrown)) throw thrown
     const result = (state: SendResult['state']) => ({ key, state, proposal: toProposal(key, now), error: thrown })
     if (thrown instanceof UnconfirmedWriteError) return result('unconfirmed')
     const isOfAll = thrown.remedy === 'reconnect' || (thrown.remedy === 'retry' && !(thrown instanceof RequestError))
     if (isOfAll || thrown instanceof ApprovalsError) throw thrown
-    if (now.write !== undefined) return result('unconfirmed')
+    if (now.state === 'sending') return result('unconfirmed')
     if (thrown.remedy === 'retry') return result('postponed')
     return this.#end(key, now, 'refused', { error: thrown })
   }
@@ -222,8 +217,8 @@ export class Sender {
   ): Promise<SendResult | undefined> {
     const entry = await this.#records.change<ProposalEntry | undefined>(key, (now) => {
       const isSame = now !== undefined && !isFinal(now) && isSameVersion(now, ended)
-      if (!isSame || (now.write !== undefined) !== (state === 'sent')) return { result: undefined }
-      if (now.state === 'pending' && state !== 'expired' && state !== 'sent') return { result: undefined }
+      if (!isSame || (now.state === 'sending') !== (state === 'sent')) return { result: undefined }
+      if (now.state === 'pending' && state !== 'expired') return { result: undefined }
       const entry = { ...now, reason: error?.message, ...details, state, endedAt: Date.now() }
       return { write: entry, result: entry }
     })

@@ -13,7 +13,7 @@ import {
   readOptions,
 } from '../shared/check-options.ts'
 import type { SealSecret } from '../shared/seal.ts'
-import { checkMethods, checkStorage, type KeyValueStorage, StoredTexts } from '../storage/interface.ts'
+import { checkMethods, checkStorage, type KeyValueStorage, storedTexts } from '../storage/interface.ts'
 import type { Change, WatchedList } from './change.ts'
 import type { ChangeFeedOptions, Counts, FeedSettings, FeedStatus } from './feed-options.ts'
 import { acknowledge, openRecords, type Progress, type Records } from './records.ts'
@@ -77,7 +77,7 @@ export class ChangeFeed implements AsyncIterable<Change> {
     checkMethods('workspace', options.workspace, ['withOptions'], 'Pass a `SupportWorkspace`.')
     const { watch = ['conversations', 'messages'], deletions = [] } = given
     const storage = checkStorage(options.storage)
-    const texts = new StoredTexts(given.secret, 'change feed')
+    const texts = storedTexts(given.secret, 'change feed')
     this.#records = openRecords(storage, given.name ?? 'feed', texts, new Set(watch))
     this.#settings = {
       workspace: options.workspace,

@@ -1,7 +1,7 @@
 import type { Me } from '../client/index.ts'
 import { isObject, type JsonObject, parseObject } from '../shared/json.ts'
 import type { SealSecret } from '../shared/seal.ts'
-import { StoredTexts } from '../storage/interface.ts'
+import { type StoredTexts, storedTexts } from '../storage/interface.ts'
 import type { Connection } from './connection.ts'
 import { identityFromMe } from './connection-identity.ts'
 import { ConnectionStoreError } from './connection-store-error.ts'
@@ -86,7 +86,7 @@ export class RecordFormat {
   constructor({ prefix, service }: RecordOrigin, secret: SealSecret | undefined, keepRevoked: boolean) {
     this.#keepRevoked = keepRevoked
     this.#origin = { prefix, service }
-    this.#texts = new StoredTexts(secret, 'connection')
+    this.#texts = storedTexts(secret, 'connection')
   }
 
   write({ connection, accessToken, login, revocation }: ConnectionRecord): Promise<string> {

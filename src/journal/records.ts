@@ -90,7 +90,7 @@ export class WriteRecords {
     // Connections can be in the same storage, and approvals, whose keys are also names of writes.
     const kind = {
       prefix: 'writes:',
-      texts: new StoredTexts(undefined, 'write'),
+      texts: new StoredTexts(),
       format: 1,
       fields: recordFields,
       failed,

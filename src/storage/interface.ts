@@ -22,5 +22,5 @@ export {
   type StoragePage,
   unfit,
 } from './key-value-storage.ts'
-export { StoredTexts } from './stored-texts.ts'
+export { StoredTexts, storedTexts } from './stored-texts.ts'
 export { inTime, Turns } from './turns.ts'

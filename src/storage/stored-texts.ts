@@ -12,16 +12,15 @@ export type OpenedText =
   | { readonly failure: 'damaged' | 'secret_unknown'; readonly problem: string }
 
 /**
- * Writes JSON objects as texts for a storage, and reads them. The texts are encrypted if there is a secret, and encoded
+ * Writes JSON objects as texts for a storage, and reads them. The texts are encrypted if there is a sealer, and encoded
  * otherwise. Each text is different, so a compare-and-set of texts compares versions. A text contains its key, so a text
  * that is copied to another key is rejected there.
  */
 export class StoredTexts {
   readonly #sealer: Sealer | undefined
 
-  /** @throws InvalidArgumentError when a secret is shorter than 32 characters */
-  constructor(secret: SealSecret | undefined, purpose: string) {
-    this.#sealer = secret === undefined ? undefined : createSealer(secret, purpose)
+  constructor(sealer?: Sealer) {
+    this.#sealer = sealer
   }
 
   async write(key: string, content: JsonObject): Promise<string> {
@@ -56,6 +55,15 @@ export class StoredTexts {
     if (value.key !== key) return { failure: 'damaged', problem: 'belongs to another key' }
     return { content: value.content, outdated: opened?.ok === true && opened.outdated }
   }
+}
+
+/**
+ * Returns the texts of one purpose, which are encrypted if there is a secret.
+ *
+ * @throws InvalidArgumentError when a secret is shorter than 32 characters
+ */
+export function storedTexts(secret: SealSecret | undefined, purpose: string): StoredTexts {
+  return new StoredTexts(secret === undefined ? undefined : createSealer(secret, purpose))
 }
 
 /** Returns the error for an entry that cannot be used. */

@@ -30,7 +30,7 @@ describe('an encrypted text', () => {
         expect(await createSealer(mine, 'test').open(sealed)).toEqual(opened('value'))
         expect(await createSealer(theirs, 'test').open(sealed)).toEqual({ ok: false, failure: 'unknown-key' })
       }),
-      { numRuns: 50 },
+      { numRuns: 20 },
     )
   })
 

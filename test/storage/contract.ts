@@ -242,7 +242,7 @@ const processTests: Tests<ProcessStorage> = {
   'has either the old or the new text when a process is killed while it writes': async (one, _, openOther) => {
     const texts = [newText(256 * 1024), newText(256 * 1024)] as const
     await one.compareAndSet(key, null, texts[0])
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < 5; round += 1) {
       const other = await openOther()
       const [from, to] = (await one.get(key)) === texts[0] ? texts : [texts[1], texts[0]]
       const writes = [from, to].map((text): Write => [key, text, text === from ? to : from])

@@ -312,22 +312,20 @@ console.log(names.includes('RateLimitError'), (await impatient.me()).actor)`
       const [, settings = ''] = /```json\n([\s\S]+?)```/.exec(page) ?? []
       await writeFile(`${folder}/tsconfig.json`, settings)
       await writeFile(`${folder}/newer.mts`, 'export const newestFirst = [1, 2].toReversed()\n')
-      for (const compiler of Object.values(compilers)) {
-        const tsc = join(dirname(compiler), 'bin/tsc')
-        const { stdout } = spawnSync(process.execPath, [tsc, '--pretty', 'false'], { cwd: folder, encoding: 'utf8' })
-        expect(stdout).toBe('')
+      const compile = () => {
+        const tsc = join(dirname(compilers['7.0'] ?? ''), 'bin/tsc')
+        return spawnSync(process.execPath, [tsc, '--pretty', 'false'], { cwd: folder, encoding: 'utf8' }).stdout
       }
+      expect(compile()).toBe('')
       // Without a setting, TypeScript says what the page on troubleshooting quotes.
       const { compilerOptions } = JSON.parse(settings)
       const { allowImportingTsExtensions, ...others } = compilerOptions
       await writeFile(`${folder}/other.mts`, "import './main.mts'\n")
       await writeFile(`${folder}/tsconfig.json`, JSON.stringify({ compilerOptions: others }))
-      const tsc = join(dirname(compilers['6.0'] ?? ''), 'bin/tsc')
-      const { stdout } = spawnSync(process.execPath, [tsc, '--pretty', 'false'], { cwd: folder, encoding: 'utf8' })
       const [, quoted = ''] =
         /^\| `(An import path [^`]+)`/m.exec(await readFile(`${root}docs/troubleshooting.md`, 'utf8')) ?? []
       expect(quoted).not.toBe('')
-      expect(stdout).toContain(quoted)
+      expect(compile()).toContain(quoted)
     },
     'main.js': async ({ run }) => {
       expect(await run()).toMatchObject({ code: 0, stdout: 'app\n' })
