@@ -8,7 +8,6 @@ import {
   callOperation,
   changeOptions,
   checkClientOptions,
-  copyDefinition,
   createCore,
   type InputOf,
   type Method,
@@ -182,7 +181,9 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     operation: Definition,
     ...[input, options]: CallArguments<Definition>
   ): ResultOf<Definition> {
-    return callOperation(ownCore(this, 'call'), copyDefinition(operation), input ?? {}, options)
+    // A copy, which the caller cannot change. An operation without evidence is one of the caller's.
+    const copy = { ...operation, evidence: undefined } as unknown as Definition
+    return callOperation(ownCore(this, 'call'), copy, input ?? {}, options)
   }
 
   /**

@@ -3,7 +3,7 @@ import { type Call, callOf, namingCall, type Reply } from './call.ts'
 import { isPromise } from './call-clock.ts'
 import { notLoadedError, timeoutError } from './call-errors.ts'
 import { CallRecord } from './call-record.ts'
-import { type CapturedCall, captureCall, type PreparedCall, prepareCall, readCallOptions } from './input.ts'
+import { type CapturedCall, captureCall, type PreparedCall, readCallOptions } from './input.ts'
 import { type ListOptions, readListArguments } from './list-options.ts'
 import type { Operation, OperationInput, OutputOf } from './operation.ts'
 import type { CallOptions } from './options.ts'
@@ -43,21 +43,10 @@ async function sendOne(
 ): Promise<Reply> {
   const startedAt = performance.now()
   try {
-    const call = captureCall(operation, input, readCallOptions(options), core.settings)
-    return await core.send({ ...(await prepare(call, core)), startedAt })
+    const captured = captureCall(operation, input, readCallOptions(options), core.settings)
+    return await core.send({ ...(await inTime(captured, core)), startedAt })
   } catch (thrown) {
     throw namingCall(thrown, operation.id)
-  }
-}
-
-/** Returns a copy of a definition of the caller, who might have passed anything, and can change it later. */
-export function copyDefinition<Definition extends Operation>(definition: Definition): Definition {
-  try {
-    const { evidence, ...copy } = definition
-    return copy as Definition
-  } catch {
-    // An unreadable definition becomes one without an id, which a later check rejects.
-    return {} as Definition
   }
 }
 
@@ -72,16 +61,8 @@ function planList(
   options: ListOptions | undefined,
 ): () => ListPlan {
   try {
-    const list = readListArguments(operation, input, options, core.settings)
-    let prepared: Promise<PreparedCall> | undefined
-    const prepareOnce = () => {
-      prepared ??= prepare(list.call, core)
-      prepared.catch(() => {
-        prepared = undefined
-      })
-      return prepared
-    }
-    const plan = { ...list, prepare: prepareOnce, send: core.send }
+    const { checked, ...list } = readListArguments(operation, input, options, core.settings)
+    const plan = { ...list, prepare: () => inTime({ call: list.call, checked }, core), send: core.send }
     return () => plan
   } catch (thrown) {
     const named = namingCall(thrown, operation.id)
@@ -91,14 +72,13 @@ function planList(
   }
 }
 
-/** Checks the input with the schemas of the operation, within the `totalTimeout` of the call. */
-async function prepare(call: CapturedCall, { settings }: Core): Promise<PreparedCall> {
-  const prepared = prepareCall(call)
-  if (!isPromise(prepared)) return prepared
-  const record = new CallRecord({ ...call, body: undefined }, settings)
+/** Returns a call as its schemas have returned it, within its `totalTimeout`. */
+async function inTime({ call, checked }: CapturedCall, { settings }: Core): Promise<PreparedCall> {
+  if (!isPromise(checked)) return checked
+  const record = new CallRecord(call, settings)
   const { clock } = record
   try {
-    return await clock.run(prepared)
+    return await clock.run(checked)
   } catch (thrown) {
     // If a schema of the caller throws, the call rejects with an `InvalidArgumentError`.
     if (thrown instanceof InvalidArgumentError) throw thrown

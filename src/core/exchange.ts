@@ -1,11 +1,10 @@
 import type { RequestError } from '../errors/index.ts'
-import { redact } from '../errors/redact.ts'
 import type { FetchInit } from '../shared/web-types.ts'
 import type { Reply } from './call.ts'
 import { networkError, refusedError, timeoutError, unusableError } from './call-errors.ts'
 import type { CallRecord } from './call-record.ts'
-import { readErrorBody } from './error-body.ts'
 import { classifyFetchError, isPlatformFetch } from './fetch-error.ts'
+import type { Envelope } from './operation.ts'
 import { MissingFetch, OpenResponse, ResponseHead, UnusableResponse, type Unwrapped, unwrap } from './response.ts'
 import { validateResponse } from './validation.ts'
 
@@ -80,7 +79,7 @@ async function receive(record: CallRecord, url: string, headers: RequestHeaders,
   progress.head = head
   if (head.isRedirect) throw new UnusableResponse('redirect', 'it redirects')
   if (head.isRefusal) throw refusedError(record, head, await opened.text(maxErrorBytes).catch(() => ''))
-  const { data, cursors } = parse(await opened.text(settings.maxResponseBytes), record)
+  const { data, cursors } = parse(await opened.text(settings.maxResponseBytes), call.operation.envelope)
   signal.throwIfAborted()
   return {
     data: await validateResponse(call.operation, data, settings),
@@ -91,18 +90,9 @@ async function receive(record: CallRecord, url: string, headers: RequestHeaders,
   }
 }
 
-function parse(text: string, { call, secrets }: CallRecord): Unwrapped {
-  const envelope = call.operation.envelope ?? 'item'
+function parse(text: string, envelope: Envelope = 'item'): Unwrapped {
   const canBeEmpty = envelope === 'any' || envelope === 'none'
-  const body = canBeEmpty && text.trim() === '' ? undefined : parseJson(text)
-  try {
-    return unwrap(body, envelope)
-  } catch (thrown) {
-    const { code } = readErrorBody(text)
-    if (code === undefined) throw thrown
-    const { reason, message } = thrown as UnusableResponse
-    throw new UnusableResponse(reason, `${message}, but an error ${redact(code, secrets)}`)
-  }
+  return unwrap(canBeEmpty && text.trim() === '' ? undefined : parseJson(text), envelope)
 }
 
 function parseJson(text: string): unknown {

@@ -2,7 +2,7 @@
 
 export type { Call, Reply } from './call.ts'
 export { CallClock } from './call-clock.ts'
-export { callOperation, copyDefinition, type OptionsOf, type ResultOf } from './call-operation.ts'
+export { callOperation, type OptionsOf, type ResultOf } from './call-operation.ts'
 export { readErrorBody } from './error-body.ts'
 export { classifyFetchError, type FetchFault, isPlatformFetch } from './fetch-error.ts'
 export { type AttemptStartEvent, type EventOf, emit, type Hooks, joinHooks, type OperationEvent } from './hooks.ts'

@@ -17,32 +17,31 @@ import { checkOperation, checkPath, isCustom, type Operation, type OperationInpu
 import type { CallOptions } from './options.ts'
 import { validateInput } from './validation.ts'
 
-/** A call with copies of its arguments, which the caller cannot change. */
-export interface CapturedCall extends CallSettings {
+/** A call with copies of its arguments, which the caller cannot change. Each attempt adds its headers. */
+export interface PreparedCall extends CallSettings {
   readonly operation: Operation
   /** The path with the values of its parameters. */
   readonly path: string
   /** The values of the parameters in the path, by name. */
   readonly parameters: Readonly<Record<string, string>>
   readonly query: JsonObject
-  /** JSON text, or a copy of the value if the caller has a schema for it. */
-  readonly body: unknown
-  readonly extraQuery: JsonObject | undefined
-  /** A JSON object. */
-  readonly extraBody: JsonObject | undefined
-  readonly signal: AbortSignal | undefined
-}
-
-/** A call whose input was validated. Only the headers of each attempt are still to be added. */
-export interface PreparedCall extends Omit<CapturedCall, 'body' | 'extraQuery' | 'extraBody'> {
   /** JSON text, if there is a body. */
   readonly body: string | undefined
+  readonly signal: AbortSignal | undefined
   /** The page number of a list, starting at 1. */
   readonly page?: number | undefined
   /**
    * When the caller made the call, in milliseconds of `performance.now()`. Undefined if a middleware sends it later.
    */
   readonly startedAt?: number | undefined
+}
+
+/** A call whose schemas have been called, and may be under way. */
+export interface CapturedCall {
+  /** The call with the query that the caller passed, and without a body. */
+  readonly call: PreparedCall
+  /** The call as the schemas have returned it. A promise if a schema is asynchronous. */
+  readonly checked: PreparedCall | Promise<PreparedCall>
 }
 
 /** The checked options of a call, with the client's as defaults. */
@@ -79,7 +78,7 @@ export function readCallOptions(options: CallOptions | undefined): CheckedCallOp
 /**
  * Copies and checks the arguments of a call. Must run before the first await.
  *
- * @throws InvalidArgumentError if an argument cannot be sent.
+ * @throws InvalidArgumentError if an argument cannot be sent, or a schema rejects it.
  */
 export function captureCall(
   operation: Operation,
@@ -88,32 +87,36 @@ export function captureCall(
   defaults: Omit<CallSettings, 'headers'>,
 ): CapturedCall {
   if (isCustom(operation)) checkCustom(operation, input)
-  const { body, path = noParameters, query } = input
+  const { body, path = noParameters } = input
   // A getter can return another value each time, so that the path would differ from the parameters.
   const parameters = { ...path }
   if (operation.method === 'GET') checkNoBody(body === undefined ? extraBody && 'extraBody' : 'body')
-  // Only operations of the caller have a schema for the query.
-  const keepsQuery = operation.query !== undefined
-  const keepsBody = isCustom(operation) && operation.body !== undefined
-  return {
+  const call: PreparedCall = {
     operation,
     path: fillPath(operation, parameters),
     parameters,
-    query:
-      query === undefined
-        ? noParameters
-        : keepsQuery
-          ? (copyValue('query', query) as JsonObject)
-          : copyParameters('query', query),
-    body: keepsBody ? copyValue('body', body) : toJson('body', body),
-    extraQuery,
-    extraBody,
+    query: input.query === undefined ? noParameters : copyParameters('query', input.query),
+    body: undefined,
     signal,
     timeout: given.timeout ?? defaults.timeout,
     totalTimeout: given.totalTimeout ?? defaults.totalTimeout,
     maxRetries: given.maxRetries ?? defaults.maxRetries,
     headers,
   }
+  const complete = (query: JsonObject, text: string | undefined): PreparedCall => ({
+    ...call,
+    query: extraQuery === undefined ? query : { ...query, ...extraQuery },
+    body: extraBody === undefined ? text : addExtraBody(text, extraBody),
+  })
+  // A call that was aborted before it was made is not sent.
+  const schemas: Pick<Operation, 'body' | 'query'> = signal?.aborted ? {} : operation
+  const text = schemas.body === undefined ? toJson('body', body) : checkBody(schemas.body, operation, body)
+  const query = schemas.query === undefined ? call.query : checkQuery(schemas.query, call)
+  if (!isPromise(text) && !isPromise(query)) return { call, checked: complete(query, text) }
+  const checked = Promise.all([query, text]).then(([parameters, json]) => complete(parameters, json))
+  // A list might never be read.
+  checked.catch(() => {})
+  return { call, checked }
 }
 
 function checkCustom(operation: Operation, input: OperationInput): void {
@@ -184,12 +187,7 @@ export function checkSignal(_: string, signal: unknown): AbortSignal | undefined
   throw mustBe('an AbortSignal', 'signal', signal, 'Pass the `signal` of an AbortController, not the controller.')
 }
 
-/**
- * Returns a copy of a value for the caller's schema, which can expect a Date or a Map.
- *
- * @param name the name of the argument
- * @throws InvalidArgumentError if it contains something that cannot be copied, such as a function.
- */
+/** Returns a copy of a value for a schema of the caller, which can expect a Date or a Map. */
 function copyValue<Value>(name: string, value: Value): Value {
   try {
     return structuredClone(value)
@@ -198,34 +196,10 @@ function copyValue<Value>(name: string, value: Value): Value {
   }
 }
 
-/**
- * Validates the input of a call with the schemas of its operation. Returns a promise if a schema is asynchronous.
- *
- * @throws InvalidArgumentError
- */
-export function prepareCall(call: CapturedCall): PreparedCall | Promise<PreparedCall> {
-  const { operation, query, signal } = call
-  // A call that was aborted before it was made is not sent.
-  const schemas: Pick<Operation, 'body' | 'query'> = signal?.aborted ? {} : operation
-  const body = schemas.body === undefined ? call.body : checkBody(schemas.body, call)
-  if (schemas.query === undefined && !isPromise(body)) return complete(call, query, body)
-  const checked = async () => {
-    const text = await body
-    return complete(call, schemas.query === undefined ? query : await checkQuery(schemas.query, call), text)
-  }
-  return checked()
-}
-
-function complete({ extraQuery, extraBody, ...call }: CapturedCall, query: unknown, body: unknown): PreparedCall {
-  return {
-    ...call,
-    query: extraQuery === undefined ? (query as JsonObject) : addExtraQuery(query as JsonObject, extraQuery),
-    body: extraBody === undefined ? (body as string | undefined) : addExtraBody(body as string | undefined, extraBody),
-  }
-}
+type OrPromise<Value> = Value | Promise<Value>
 
 /** Validates the query without the cursors, which a custom schema might reject. */
-function checkQuery(schema: StandardSchemaV1, { operation, query }: CapturedCall): unknown {
+function checkQuery(schema: StandardSchemaV1, { operation, query }: PreparedCall): OrPromise<JsonObject> {
   const isList = operation.envelope === 'list'
   const { after, before, ...parameters } = query
   return validateInput(schema, isList ? parameters : query, 'query', (checked) => {
@@ -238,12 +212,13 @@ function checkQuery(schema: StandardSchemaV1, { operation, query }: CapturedCall
   })
 }
 
-/** Validates the body. Returns it as JSON text. */
-function checkBody(schema: StandardSchemaV1, { operation, body }: CapturedCall): unknown {
-  if (isCustom(operation)) return validateInput(schema, body, 'body', (checked) => toJson('body', checked))
-  // Only a schema of the caller transforms the body.
-  const value: unknown = body && JSON.parse(body as string)
-  return validateInput(schema, value, 'body', () => body)
+/** Validates the body. Returns it as JSON text. Only a schema of the caller transforms the body. */
+function checkBody(schema: StandardSchemaV1, operation: Operation, body: unknown): OrPromise<string | undefined> {
+  if (isCustom(operation)) {
+    return validateInput(schema, copyValue('body', body), 'body', (checked) => toJson('body', checked))
+  }
+  const text = toJson('body', body)
+  return validateInput(schema, text && JSON.parse(text), 'body', () => text)
 }
 
 function addExtraBody(body: string | undefined, extra: JsonObject): string {
@@ -255,28 +230,7 @@ function addExtraBody(body: string | undefined, extra: JsonObject): string {
       'Put its fields into the body.',
     )
   }
-  checkRepeated('extraBody', extra, (name) => Object.hasOwn(given, name))
   return JSON.stringify({ ...given, ...extra })
-}
-
-function addExtraQuery(query: JsonObject, extra: JsonObject): JsonObject {
-  checkRepeated('extraQuery', extra, (name) => Object.hasOwn(query, name) && isGiven(query[name]))
-  return { ...query, ...extra }
-}
-
-function checkRepeated(
-  argument: 'extraQuery' | 'extraBody',
-  extra: JsonObject,
-  isGiven: (name: string) => boolean,
-): void {
-  const name = Object.keys(extra).find(isGiven)
-  if (name === undefined) return
-  const place = argument === 'extraQuery' ? 'query' : 'body'
-  throw new InvalidArgumentError(
-    `${argument}.${name}`,
-    `\`${name}\` is in both \`${argument}\` and the ${place}.`,
-    `Pass it once, in the ${place} if the operation documents it.`,
-  )
 }
 
 /**

@@ -4,14 +4,13 @@ import {
   type Checked,
   checkFlag,
   checkInteger,
-  checkNames,
   checkObject,
   checkOneOf,
   checkPlain,
   readOptions,
 } from '../shared/check-options.ts'
 import { namingCall } from './call.ts'
-import { type CapturedCall, callChecks, captureCall, isGiven } from './input.ts'
+import { type CapturedCall, callChecks, captureCall, isGiven, type PreparedCall } from './input.ts'
 import { isCustom, type Operation, type OperationInput } from './operation.ts'
 import type { CallOptions } from './options.ts'
 import type { ClientSettings } from './settings.ts'
@@ -74,7 +73,7 @@ const listChecks: typeof callChecks & typeof ownChecks = /* @__PURE__ */ Object.
 /** Checked and copied arguments of a list. */
 export interface ListArguments {
   /** The call for each page, without its cursor. */
-  readonly call: CapturedCall
+  readonly call: PreparedCall
   /** The cursor to follow from page to page. */
   readonly follows: 'after' | 'before'
   readonly maxItems: number
@@ -93,13 +92,14 @@ export function readListArguments(
   input: OperationInput,
   options: ListOptions | undefined,
   settings: ClientSettings,
-): ListArguments {
+): ListArguments & CapturedCall {
   const { direction, maxItems, prefetch, resumeFrom, ...callOptions } = readListOptions(options)
-  const call = captureCall(operation, input, callOptions, settings)
+  const { call, checked } = captureCall(operation, input, callOptions, settings)
   checkListQuery(call, resumeFrom)
   const isBackward = direction === undefined ? isGiven(call.query.before) : direction === 'backward'
   return {
     call,
+    checked,
     follows: isBackward ? 'before' : 'after',
     maxItems: maxItems ?? Number.POSITIVE_INFINITY,
     prefetch: prefetch ?? true,
@@ -121,10 +121,7 @@ export function readMaxItems(options: Pick<ListOptions, 'maxItems'>, { id }: Ope
 }
 
 /** Rejects combinations that a list does not support, and options in the query, where they would be ignored. */
-function checkListQuery(
-  { operation, query, extraQuery }: CapturedCall,
-  resumeFrom: Checkpoint | null | undefined,
-): void {
+function checkListQuery({ operation, query }: PreparedCall, resumeFrom: Checkpoint | null | undefined): void {
   const misplaced = Object.keys(listChecks).find((name) => query[name] !== undefined)
   if (misplaced !== undefined && !isCustom(operation)) {
     throw new InvalidArgumentError(
@@ -149,44 +146,22 @@ function checkListQuery(
       'Leave the cursor out of the query: the list starts at `resumeFrom`.',
     )
   }
-  const extra = ['after', 'before'].find((name) => extraQuery !== undefined && Object.hasOwn(extraQuery, name))
-  if (extra === undefined) return
-  throw new InvalidArgumentError(
-    `extraQuery.${extra}`,
-    `\`${extra}\` cannot be in \`extraQuery\`.`,
-    'Pass the cursor in the query of the list.',
-  )
 }
 
-const checkpointNames = { cursor: true, done: true } satisfies Record<keyof Checkpoint, true>
-
-const checkpointHint = 'Pass the `checkpoint` of a page unchanged, or leave it out to start from the beginning.'
+const checkpointHint =
+  'Pass the `checkpoint` of a page unchanged, after `JSON.parse` if you store text. A cursor alone is `{ cursor, done: false }`.'
 
 /**
  * Copies a checkpoint, which can come from a file or a database of the caller.
  *
  * @throws InvalidArgumentError if it differs from the checkpoints of pages.
  */
-function copyCheckpoint(_: string, given: unknown): Checkpoint | null {
+function copyCheckpoint(name: string, given: unknown): Checkpoint | null {
   if (given === null) return null
-  if (typeof given === 'string') {
-    throw new InvalidArgumentError(
-      'resumeFrom',
-      '`resumeFrom` must be an object, not a string.',
-      'Parse stored JSON with `JSON.parse`, or pass a cursor as `{ cursor, done: false }`.',
-    )
-  }
-  checkObject('resumeFrom', given, checkpointHint)
-  checkNames(given, checkpointNames, '`resumeFrom`')
-  const { cursor, done } = given as { cursor?: unknown; done?: unknown }
-  if (typeof done !== 'boolean') throw invalidCheckpoint('done', 'must be a boolean')
-  if (cursor !== null && (typeof cursor !== 'string' || cursor === '')) {
-    throw invalidCheckpoint('cursor', 'must be a non-empty string or null')
-  }
-  if (done && cursor !== null) throw invalidCheckpoint('cursor', 'must be null if `done` is true')
-  return { cursor, done }
-}
-
-function invalidCheckpoint(field: keyof Checkpoint, problem: string): InvalidArgumentError {
-  return new InvalidArgumentError(`resumeFrom.${field}`, `\`resumeFrom.${field}\` ${problem}.`, checkpointHint)
+  checkObject(name, given, checkpointHint)
+  const { cursor, done, ...rest } = given as Partial<Record<string, unknown>>
+  const isText = typeof cursor === 'string' && cursor !== ''
+  const isCheckpoint = typeof done === 'boolean' && (cursor === null || (isText && !done))
+  if (isCheckpoint && Object.keys(rest).length === 0) return { cursor, done }
+  throw new InvalidArgumentError(name, `\`${name}\` is not the checkpoint of a page.`, checkpointHint)
 }

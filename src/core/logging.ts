@@ -8,31 +8,21 @@ export const logLevels = ['debug', 'info', 'warn', 'error', 'off'] as const sati
 
 /** Returns hooks that call the given hooks and then log. */
 export function loggingHooks(hooks: Hooks, log: Log): Hooks {
-  /** How long the next request of a call has waited, in milliseconds. */
-  const waits = new Map<number, number>()
   const logging: Hooks = {
     onWait(event) {
-      waits.set(event.callId, event.wait)
       log('info', `${event.operation} waits ${event.wait} ms for the rate limit`)
     },
     onRetry(event) {
-      waits.set(event.callId, event.wait)
       log('info', `${event.operation} is retried in ${event.wait} ms after attempt ${event.attempt}: ${event.reason}`)
     },
-    onAttemptEnd({ callId, operation, method, urlTemplate, status, error, duration, attempt, requestId }) {
+    onAttemptEnd({ operation, method, urlTemplate, status, error, duration, attempt, requestId }) {
       const path = urlTemplate.replace(/\w+:\/\/[^/]+/, '')
-      const wait = waits.get(callId)
-      const details = [
-        `attempt ${attempt}`,
-        ...(wait === undefined ? [] : [`after waiting ${wait} ms`]),
-        ...(requestId === undefined ? [] : [`request id ${requestId}`]),
-      ]
+      const details = requestId === undefined ? `attempt ${attempt}` : `attempt ${attempt}, request id ${requestId}`
       const result = status === undefined ? error : error === undefined ? status : `${status} ${error}`
-      log('debug', `${method} ${path} ${result} in ${duration} ms (${details.join(', ')})`)
+      log('debug', `${method} ${path} ${result} in ${duration} ms (${details})`)
       if (status === 401) log('warn', `${operation}: the service rejected the access token`)
     },
-    onOperationEnd({ callId, operation, error, outcome }) {
-      waits.delete(callId)
+    onOperationEnd({ operation, error, outcome }) {
       if (outcome === 'unknown') log('error', `${operation} failed with ${error}, and may have been applied`)
     },
   }

@@ -35,9 +35,9 @@ export type HeadersOption = RequestHeaders | (() => RequestHeaders | Promise<Req
 export interface CallOptions extends Pick<ClientOptions, 'timeout' | 'totalTimeout' | 'maxRetries' | 'headers'> {
   /** Aborts the call, including waits. The call then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
-  /** Undocumented query parameters to add to the request. */
+  /** Undocumented query parameters to add to the request. They take precedence over a parameter of the same name. */
   readonly extraQuery?: Readonly<Record<string, QueryValue>> | undefined
-  /** Undocumented fields to add to the JSON body. */
+  /** Undocumented fields to add to the JSON body. They take precedence over a field of the same name. */
   readonly extraBody?: Readonly<Record<string, unknown>> | undefined
 }
 

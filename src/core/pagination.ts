@@ -20,7 +20,7 @@ export interface Page<Item> {
 
 /** The arguments of a list, and the functions that fetch a page. */
 export interface ListPlan extends ListArguments {
-  readonly prepare: () => PreparedCall | Promise<PreparedCall>
+  readonly prepare: () => Promise<PreparedCall>
   readonly send: (call: PreparedCall) => Promise<Reply>
 }
 

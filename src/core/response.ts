@@ -203,7 +203,7 @@ const noCursors: PageCursors = { after: null, before: null }
  */
 export function unwrap(body: unknown, envelope: Envelope): Unwrapped {
   if (envelope === 'any') return { data: body, cursors: noCursors }
-  if (isErrorBody(body)) throw unusable('the body is not what was asked for')
+  if (isErrorBody(body)) throw unusable(`the body is not what was asked for, but an error ${body.error}`)
   if (envelope === 'none') return { data: undefined, cursors: noCursors }
   if (!isObject(body)) throw unusable(`expected a JSON object as the body, received ${jsonTypeOf(body)}`)
   if (envelope === 'bare') return { data: body, cursors: noCursors }
@@ -245,7 +245,7 @@ function unusable(problem: string): UnusableResponse {
 }
 
 /** Whether a body is exactly the documented error body (docs/service.md#errors). */
-function isErrorBody(body: unknown): boolean {
+function isErrorBody(body: unknown): body is { readonly error: string } {
   if (!isObject(body) || typeof body.error !== 'string') return false
   return Object.keys(body).every((name) => name === 'error' || name === 'error_description')
 }

@@ -109,19 +109,9 @@ function delayUntil(time: number, response: Pick<ResponseHead, 'get'>): number {
   return waits.length === 0 ? 0 : Math.min(...waits)
 }
 
-/**
- * 2024-01-01. Smaller numbers are a delay in seconds, larger ones a time in seconds or milliseconds since the Unix
- * epoch.
- */
-const firstTimestamp = 1_704_067_200
-
 /** Returns a delay, or a time since the Unix epoch, both in milliseconds. */
 function parse(text: string): { readonly delay?: number; readonly time?: number } {
-  if (/^\d+(\.\d+)?$/.test(text)) {
-    const number = Number(text)
-    if (number < firstTimestamp) return { delay: number * 1000 }
-    return { time: number < firstTimestamp * 1000 ? number * 1000 : number }
-  }
+  if (/^\d+(\.\d+)?$/.test(text)) return { delay: Number(text) * 1000 }
   // HTTP dates start with the name of a day. Date.parse would also accept "-1" and "2030".
   if (!/^[A-Z][a-z]+,? /.test(text)) return {}
   // The oldest of the three HTTP date formats has no time zone. It is GMT like the others.

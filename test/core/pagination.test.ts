@@ -396,28 +396,28 @@ describe('resumeFrom', () => {
     }
   })
 
-  test.each<[string, unknown, string, RegExp]>([
-    ['JSON text', JSON.stringify(at('private')), 'resumeFrom', /`JSON\.parse`/],
-    ['a cursor', 'private', 'resumeFrom', /\{ cursor, done: false \}/],
-    ['an empty string', '', 'resumeFrom', /`JSON\.parse`/],
-    ['a number', 7, 'resumeFrom', /must be an object/],
-    ['a boolean', true, 'resumeFrom', /must be an object/],
-    ['an array', ['private', false], 'resumeFrom', /must be an object/],
-    ['no fields', {}, 'resumeFrom.done', /must be a boolean/],
-    ['no done', { cursor: 'private' }, 'resumeFrom.done', /must be a boolean/],
-    ['a done that is text', { cursor: 'private', done: 'false' }, 'resumeFrom.done', /must be a boolean/],
-    ['a done that is null', { cursor: 'private', done: null }, 'resumeFrom.done', /must be a boolean/],
-    ['no cursor', { done: false }, 'resumeFrom.cursor', /must be a non-empty string or null/],
-    ['no cursor, but done', { done: true }, 'resumeFrom.cursor', /must be a non-empty string or null/],
-    ['an empty cursor', { cursor: '', done: false }, 'resumeFrom.cursor', /must be a non-empty string or null/],
-    ['a number as its cursor', { cursor: 7, done: false }, 'resumeFrom.cursor', /must be a non-empty string or null/],
-    ['a cursor although it is done', { cursor: 'private', done: true }, 'resumeFrom.cursor', /null if `done` is true/],
-    ['another field', { ...start, page: 2 }, 'page', /`page` is not an option of `resumeFrom`/],
-    ['a whole page', { data: [], after: 'private', checkpoint: start }, 'data', /Use one of: `cursor`, `done`/],
-    ['__proto__ from JSON', JSON.parse('{"cursor":null,"done":false,"__proto__":{}}'), '__proto__', /not an option/],
-  ])('of %s is rejected without being quoted', async (_, value, argument, message) => {
+  test.each<[string, unknown]>([
+    ['JSON text', JSON.stringify(at('private'))],
+    ['a cursor', 'private'],
+    ['an empty string', ''],
+    ['a number', 7],
+    ['a boolean', true],
+    ['an array', ['private', false]],
+    ['no fields', {}],
+    ['no done', { cursor: 'private' }],
+    ['a done that is text', { cursor: 'private', done: 'false' }],
+    ['a done that is null', { cursor: 'private', done: null }],
+    ['no cursor', { done: false }],
+    ['no cursor, but done', { done: true }],
+    ['an empty cursor', { cursor: '', done: false }],
+    ['a number as its cursor', { cursor: 7, done: false }],
+    ['a cursor although it is done', { cursor: 'private', done: true }],
+    ['another field', { ...start, page: 2 }],
+    ['a whole page', { data: [], after: 'private', checkpoint: start }],
+    ['__proto__ from JSON', JSON.parse('{"cursor":null,"done":false,"__proto__":{}}')],
+  ])('of %s is rejected without being quoted', async (_, value) => {
     const error = await invalidArgument(({ contacts }) => contacts.list({}, { resumeFrom: value as Checkpoint }))
-    expect(error).toMatchObject({ argument, message: expect.stringMatching(message) })
+    expect(error).toMatchObject({ argument: 'resumeFrom', message: expect.stringContaining('{ cursor, done: false }') })
     expect(error.stack).not.toContain('private')
   })
 })

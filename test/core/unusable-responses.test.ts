@@ -33,7 +33,7 @@ describe('an unusable response with status 200', () => {
     ['UTF-16', { body: Buffer.from('\ufeff{"data":{}}', 'utf16le') }, 'not-json', 'the body is not UTF-8'],
     ['two JSON documents', { body: '{"data":{}}{"data":{}}' }, 'not-json', 'the body is not JSON'],
     ['an error', { body: '{"error":"x"}' }, 'envelope', 'the body is not what was asked for, but an error x'],
-    ['an error and more', { body: '{"error":"x","code":1}' }, 'envelope', 'the body has no `data`, but an error x'],
+    ['an error and more', { body: '{"error":"x","code":1}' }, 'envelope', 'the body has no `data`'],
     ['null', { body: 'null' }, 'envelope', 'expected a JSON object as the body, received null'],
     ['an array', { body: '[]' }, 'envelope', 'expected a JSON object as the body, received array'],
     ['a string', { body: '"ok"' }, 'envelope', 'expected a JSON object as the body, received string'],

@@ -79,21 +79,3 @@ test('if the schemas cannot be loaded, a read returns its data unless the client
   expect(error).toBeInstanceOf(UnexpectedResponseError)
   expect(error).toMatchObject({ reason: 'schema', message: expect.stringContaining('could not be loaded') })
 })
-
-test('a list whose schemas could not be loaded can be iterated again', async () => {
-  const load = vi.fn(() => vi.importActual<object>('../../../src/client/schemas/validate.ts'))
-  vi.doMock('../../../src/client/schemas/validate.ts', load)
-  const { SupportWorkspace, schemas: fresh, defineOperation } = await loadPackage()
-  load.mockRejectedValueOnce(new Error('404'))
-  const listTags = defineOperation({
-    id: 'tags.list',
-    method: 'GET',
-    path: '/tags',
-    envelope: 'list',
-    query: fresh.user,
-  })
-  const fetch = async () => json(page([1]))
-  const list = new SupportWorkspace({ ...options, fetch }).call(listTags, { query: { id: 'u' } })
-  await rejection(list.toArray())
-  expect(await list.toArray()).toEqual([1])
-})

@@ -25,7 +25,6 @@ function passes(file: string, count: number, env: Record<string, string | undefi
 export const testing: Programs = {
   'docs/testing.md': {
     'reply.test.ts': passes('reply.test.ts', 2),
-    'organizations.test.ts': passes('organizations.test.ts', 1),
     'login.test.ts': passes('login.test.ts', 1, { SUPPORT_WORKSPACE_REDIRECT_URI: undefined }),
     'msw.test.ts': passes('msw.test.ts', 1),
   },
@@ -57,7 +56,6 @@ export const testing: Programs = {
       expect(sandbox.state.writes).toHaveLength(2)
     },
     'export.test.ts': passes('export.test.ts', 1),
-    'sync.test.ts': passes('sync.test.ts', 1),
   },
   'docs/logging.md': {
     'logging.mts': async ({ run }) => {
