@@ -1,61 +1,26 @@
-import { checkSignal } from '../core/index.ts'
+import { sleep, throwIfAborted } from '../shared/abort.ts'
 import { bindMethods } from '../shared/bind-methods.ts'
+import { checkText } from '../shared/check-options.ts'
+import type { Entries } from '../storage/interface.ts'
+import type { Change } from './change.ts'
 import {
-  type Check,
-  checkFunction,
-  checkInteger,
-  checkMilliseconds,
-  checkObject,
-  checkOneOf,
-  checkPositive,
-  checkText,
-  mustBe,
-  readOptions,
-} from '../shared/check-options.ts'
-import type { SealSecret } from '../shared/seal.ts'
-import { checkMethods, checkStorage, type KeyValueStorage, storedTexts } from '../storage/interface.ts'
-import type { Change, WatchedList } from './change.ts'
-import type { ChangeFeedOptions, Counts, FeedSettings, FeedStatus } from './feed-options.ts'
-import { acknowledge, openRecords, type Progress, type Records } from './records.ts'
-import { Run } from './run.ts'
-import { Work } from './work.ts'
-
-const checkNames =
-  <Value extends string>(check: Check<Value>): Check<readonly Value[]> =>
-  (name, value) => {
-    if (!Array.isArray(value)) throw mustBe('an array', name, value, 'Pass an array of names.')
-    return value.map((each) => check(name, each))
-  }
-
-const checks = {
-  workspace: (_, value) => value as ChangeFeedOptions['workspace'],
-  storage: (_, value) => value as KeyValueStorage,
-  watch: checkNames((name, value) => checkOneOf(name, value, ['conversations', 'messages', 'contacts'])),
-  since: (name, value) => checkOneOf(name, value, ['now', 'beginning']),
-  interval: checkMilliseconds,
-  passes: (name, value) => (value === Number.POSITIVE_INFINITY ? value : checkInteger(name, value, 1)),
-  auditEvery: checkPositive,
-  deletions: checkNames((name, value) => checkOneOf(name, value, ['messages', 'contacts'])),
-  maxDeletions: (name, value) => checkInteger(name, value, 0),
-  ignore: checkNames(checkText),
-  name: checkText,
-  limit: (name, value) => checkInteger(name, value, 1),
-  secret: (_, value) => value as SealSecret,
-  signal: checkSignal,
-  onProblem: checkFunction<NonNullable<ChangeFeedOptions['onProblem']>>,
-} satisfies Record<keyof ChangeFeedOptions, Check<unknown>>
+  type ChangeFeedOptions,
+  type Counts,
+  type FeedSettings,
+  type FeedStatus,
+  readSettings,
+} from './feed-options.ts'
+import { fingerprints } from './fingerprints.ts'
+import { Pass } from './pass.ts'
+import { openProgress } from './progress.ts'
+import { Reader } from './reader.ts'
+import { acknowledge, type Outbox, openRecords, type Progress, partsOf, type Records } from './records.ts'
+import { Rows } from './rows.ts'
 
 /**
  * Reports what changes in a workspace, for a service without webhooks. Reads its lists repeatedly, and compares them with
- * fingerprints in a storage.
- *
- * - A state of a conversation or contact is reported at least once if a pass reads it, and a state of a message if a
- *   reading of its conversation sees it. States between two readings can be missed.
- * - Asking for the next change acknowledges the one before. A change that was not acknowledged comes again, with the
- *   same `key`.
- * - A conversation is reported as deleted only after two complete passes without it, and a 404 for its messages.
- *
- * The guide "Watch for changes" has the promises and the limits in full.
+ * fingerprints in a storage. Asking for the next change acknowledges the one before. A change that was not acknowledged
+ * comes again, with the same `key`. The guide "Watch for changes" has the promises and the limits in full.
  *
  * @example
  * const feed = new ChangeFeed({ workspace, storage: memoryStorage(), since: 'beginning', passes: 1 })
@@ -64,7 +29,6 @@ const checks = {
 export class ChangeFeed implements AsyncIterable<Change> {
   readonly #settings: FeedSettings
   readonly #records: Records
-  readonly #skipped = new Set<string>()
   readonly #counts: Counts = {
     ...{ passes: 0, completedAt: undefined, requests: 0, changes: 0 },
     ...{ foundByAudit: 0, conflicts: 0, skipped: 0, heldDeletions: {} },
@@ -72,22 +36,8 @@ export class ChangeFeed implements AsyncIterable<Change> {
 
   /** @throws InvalidArgumentError if an option is invalid. */
   constructor(options: ChangeFeedOptions) {
-    checkObject('options', options, 'Pass at least `workspace` and `storage`.')
-    const given = readOptions(options, checks, 'a change feed')
-    checkMethods('workspace', options.workspace, ['withOptions'], 'Pass a `SupportWorkspace`.')
-    const { watch = ['conversations', 'messages'], deletions = [] } = given
-    const storage = checkStorage(options.storage)
-    const texts = storedTexts(given.secret, 'change feed')
-    this.#records = openRecords(storage, given.name ?? 'feed', texts, new Set(watch))
-    this.#settings = {
-      workspace: options.workspace,
-      ...{ signal: given.signal, onProblem: given.onProblem, maxDeletions: given.maxDeletions },
-      ...{ watch: new Set<WatchedList>(watch), deletions: new Set<WatchedList>(deletions) },
-      ...{ since: given.since ?? 'now', interval: given.interval ?? 30_000, limit: given.limit ?? 50 },
-      ignore: given.ignore ?? ['presigned_url', 'profile_picture_url'],
-      auditEvery: given.auditEvery ?? 86_400_000,
-      passes: given.passes ?? Number.POSITIVE_INFINITY,
-    }
+    this.#settings = readSettings(options)
+    this.#records = openRecords(this.#settings)
     bindMethods(this)
   }
 
@@ -98,7 +48,19 @@ export class ChangeFeed implements AsyncIterable<Change> {
    * @throws RequestError if the remedy is `reconnect` or `fix`. With `retry`, the feed waits and goes on.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<Change, void, undefined> {
-    yield* new Run(new Work(this.#settings, this.#records, this.#counts), this.#skipped).changes()
+    const [settings, records, counts] = [this.#settings, this.#records, this.#counts]
+    const { ignore, interval, lists, passes, signal } = settings
+    const reader = new Reader(settings, counts)
+    const open = (list: 'conversations' | 'contacts') => new Rows(records[list], reader, counts)
+    const rows = { conversations: open('conversations'), contacts: open('contacts') }
+    const feed = { settings, records, counts, reader, rows, printOf: fingerprints(ignore) }
+    const place = await reader.identify()
+    for (const list of lists) await reader.patiently(() => rows[list].load())
+    for (let pass = 1; pass <= passes; pass += 1) {
+      throwIfAborted(signal)
+      yield* new Pass(feed, await openProgress(feed, place)).changes()
+      if (pass < passes) await sleep(interval * (0.9 + Math.random() / 5), signal)
+    }
   }
 
   /**
@@ -109,8 +71,9 @@ export class ChangeFeed implements AsyncIterable<Change> {
    * @throws ChangeFeedError if the storage failed.
    */
   async skip(key: string): Promise<boolean> {
-    const isThere = await acknowledge(this.#records, checkText('key', key))
-    this.#skipped.add(key)
+    const { resource, owner } = partsOf(checkText('key', key)) ?? {}
+    if (resource === undefined || owner === undefined) return false
+    const { isThere } = await acknowledge(this.#records[resource] as Entries<Outbox>, owner, key)
     if (isThere) this.#counts.skipped += 1
     return isThere
   }
@@ -122,18 +85,13 @@ export class ChangeFeed implements AsyncIterable<Change> {
    * @throws ChangeFeedError if the storage failed.
    */
   async acceptDeletions(): Promise<void> {
-    const accept = (now: Progress | undefined) => ({ write: now && { ...now, accepted: now.held }, result: undefined })
+    const accept = (now: Progress | undefined) => ({ write: now && { ...now, isAccepted: true }, result: undefined })
     await this.#records.progress.change('', accept)
   }
 
   /** Returns what the feed has done since this object was created. */
   status(): FeedStatus {
-    const { completedAt, heldDeletions } = this.#counts
-    const held = Object.fromEntries(Object.entries(heldDeletions).filter(([, count]) => count > 0))
-    return {
-      ...this.#counts,
-      age: completedAt === undefined ? undefined : Date.now() - completedAt,
-      heldDeletions: held,
-    }
+    const { completedAt } = this.#counts
+    return { ...this.#counts, age: completedAt === undefined ? undefined : Date.now() - completedAt }
   }
 }

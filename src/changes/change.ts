@@ -36,20 +36,17 @@ export interface InConversation {
   readonly conversationId: string
 }
 
-/**
- * Who wrote a message:
- *
- * - `customer`: the `user` of the conversation. We inferred that this is the customer.
- * - `you`: the person of the token, with `actor=self`.
- * - `other`: somebody else, for example a team member.
- * - `unknown`: the service has not sent the user of the message or of the conversation.
- */
-export type MessageAuthor = 'customer' | 'you' | 'other' | 'unknown'
-
 /** Who wrote a message. */
 export interface Written {
-  /** Who wrote the message. Compares the ids of the users. */
-  readonly author: MessageAuthor
+  /**
+   * Who wrote the message, by the ids of the users:
+   *
+   * - `customer`: the `user` of the conversation. We inferred that this is the customer.
+   * - `you`: the person of the token, with `actor=self`.
+   * - `other`: somebody else, for example a team member.
+   * - `unknown`: the service has not sent the user of the message or of the conversation.
+   */
+  readonly author: 'customer' | 'you' | 'other' | 'unknown'
   /** Whether an AI wrote the message: its field `is_ai_message`. */
   readonly isAutomatic: boolean
 }
@@ -63,29 +60,3 @@ export type ContactChange = ChangeOf<'contacts'> & (Present<Contact> | Deleted)
 
 /** A change that a feed reports: a union by `resource` and `kind`. */
 export type Change = ConversationChange | MessageChange | ContactChange
-
-/** Returns a key that leads to the entry of the change. */
-export function keyOf(resource: WatchedList, owner: string, id: string, nonce: string): string {
-  const ids = resource === 'messages' ? [owner, id] : [id]
-  return [resource, ...ids.map(encodeURIComponent), nonce].join(':')
-}
-
-/** Returns the list of a key, and the entry that leads to its change. Undefined for a text that is no key. */
-export function partsOf(key: string): { readonly resource: WatchedList; readonly owner: string } | undefined {
-  const [, resource, owner = ''] = /^(conversations|messages|contacts):([^:]+)(?::[^:]+)?:\w+$/.exec(key) ?? []
-  return resource === undefined ? undefined : { resource: resource as WatchedList, owner: decodeURIComponent(owner) }
-}
-
-/** Returns who wrote a message. Comes first to `you`, so that a program does not answer itself. */
-export function authorOf(
-  { user, is_ai_message }: Message,
-  customer: string | undefined,
-  you: string | undefined,
-): Written {
-  const author = user?.id
-  const isAutomatic = is_ai_message === true
-  if (typeof author !== 'string') return { author: 'unknown', isAutomatic }
-  if (author === you) return { author: 'you', isAutomatic }
-  if (customer === undefined) return { author: 'unknown', isAutomatic }
-  return { author: author === customer ? 'customer' : 'other', isAutomatic }
-}

@@ -1,14 +1,24 @@
 import type { SupportWorkspace } from '../client/index.ts'
+import { checkSignal } from '../core/index.ts'
+import {
+  type Check,
+  checkFunction,
+  checkInteger,
+  checkMilliseconds,
+  checkObject,
+  checkOneOf,
+  checkPositive,
+  checkText,
+  mustBe,
+  readOptions,
+} from '../shared/check-options.ts'
 import type { SealSecret } from '../shared/seal.ts'
-import type { KeyValueStorage } from '../storage/interface.ts'
+import { checkMethods, checkStorage, type KeyValueStorage, storedTexts } from '../storage/interface.ts'
 import type { WatchedList } from './change.ts'
 
 /** The options of a `ChangeFeed`. */
 export interface ChangeFeedOptions {
-  /**
-   * Client that reads. Its token needs the scopes `conversations:read` and `messages:read`, and `contacts:read` to watch
-   * contacts.
-   */
+  /** Client that reads. Needs `conversations:read` and `messages:read`, and `contacts:read` to watch contacts. */
   readonly workspace: SupportWorkspace
   /** Storage for fingerprints, and for changes until they are acknowledged. These contain the texts of messages. */
   readonly storage: KeyValueStorage
@@ -31,11 +41,7 @@ export interface ChangeFeedOptions {
    * @default 30_000
    */
   readonly interval?: number | undefined
-  /**
-   * Number of passes after which the feed ends, for example 1 under cron or in a queue.
-   *
-   * @default no limit
-   */
+  /** Number of passes after which the feed ends, for example 1 under cron or in a queue. Without it, there is no end. */
   readonly passes?: number | undefined
   /**
    * Time in which the messages of each conversation are read once, although its list entry does not change, in
@@ -83,11 +89,7 @@ export interface ChangeFeedOptions {
    * @default nothing is encrypted
    */
   readonly secret?: SealSecret | undefined
-  /**
-   * Ends the feed. The loop rejects with the reason of the signal.
-   *
-   * @default none
-   */
+  /** Ends the feed. The loop rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined
   /** Called when something went wrong that does not end the feed. */
   readonly onProblem?: ((problem: FeedProblem) => void) | undefined
@@ -125,12 +127,55 @@ export interface FeedStatus {
   readonly heldDeletions: Readonly<Partial<Record<WatchedList, number>>>
 }
 
-/** The options of a feed with their defaults. */
-export type FeedSettings = Pick<ChangeFeedOptions, 'workspace' | 'signal' | 'onProblem' | 'maxDeletions'> & {
-  readonly [Name in 'since' | 'interval' | 'passes' | 'auditEvery' | 'limit' | 'ignore']: NonNullable<
-    ChangeFeedOptions[Name]
-  >
-} & { readonly [Name in 'watch' | 'deletions']: ReadonlySet<WatchedList> }
-
 /** What a feed counts. */
 export type Counts = { -readonly [Name in Exclude<keyof FeedStatus, 'age'>]: FeedStatus[Name] }
+
+const checkNames =
+  <Value extends string>(check: Check<Value>): Check<readonly Value[]> =>
+  (name, value) => {
+    if (!Array.isArray(value)) throw mustBe('an array', name, value, 'Pass an array of names.')
+    return value.map((each) => check(name, each))
+  }
+
+const checks = {
+  workspace: (_, value) => value as ChangeFeedOptions['workspace'],
+  storage: (_, value) => value as KeyValueStorage,
+  watch: checkNames((name, value) => checkOneOf(name, value, ['conversations', 'messages', 'contacts'])),
+  since: (name, value) => checkOneOf(name, value, ['now', 'beginning']),
+  interval: checkMilliseconds,
+  passes: (name, value) => (value === Number.POSITIVE_INFINITY ? value : checkInteger(name, value, 1)),
+  auditEvery: checkPositive,
+  deletions: checkNames((name, value) => checkOneOf(name, value, ['messages', 'contacts'])),
+  maxDeletions: (name, value) => checkInteger(name, value, 0),
+  ignore: checkNames(checkText),
+  name: checkText,
+  limit: (name, value) => checkInteger(name, value, 1),
+  secret: (_, value) => value as SealSecret,
+  signal: checkSignal,
+  onProblem: checkFunction<NonNullable<ChangeFeedOptions['onProblem']>>,
+} satisfies Record<keyof ChangeFeedOptions, Check<unknown>>
+
+/** The options of a feed with their defaults. */
+export type FeedSettings = ReturnType<typeof readSettings>
+
+/** @throws InvalidArgumentError if an option is invalid */
+export function readSettings(options: ChangeFeedOptions) {
+  checkObject('options', options, 'Pass at least `workspace` and `storage`.')
+  const given = readOptions(options, checks, 'a change feed')
+  checkMethods('workspace', options.workspace, ['withOptions'], 'Pass a `SupportWorkspace`.')
+  const { workspace, watch = ['conversations', 'messages'], deletions = [] } = options
+  // Messages are found through their conversations.
+  const lists = (['conversations', 'contacts'] as const).filter(
+    (list) => watch.includes(list) || (list === 'conversations' && watch.includes('messages')),
+  )
+  return {
+    ...{ workspace, lists, storage: checkStorage(options.storage), name: given.name ?? 'feed' },
+    ...{ signal: given.signal, onProblem: given.onProblem, maxDeletions: given.maxDeletions },
+    ...{ watch: new Set<WatchedList>(watch), deletions: new Set<WatchedList>(deletions) },
+    ...{ since: given.since ?? 'now', interval: given.interval ?? 30_000, limit: given.limit ?? 50 },
+    ignore: given.ignore ?? ['presigned_url', 'profile_picture_url'],
+    auditEvery: given.auditEvery ?? 86_400_000,
+    passes: given.passes ?? Number.POSITIVE_INFINITY,
+    texts: storedTexts(given.secret, 'change feed'),
+  }
+}

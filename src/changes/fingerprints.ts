@@ -7,23 +7,15 @@ const algorithm = 2
 /** The length of the mark at the start of a fingerprint. */
 const markLength = 4
 
-/** Compares items with fingerprints of their earlier states. */
-export class Fingerprints {
-  readonly #ignored: ReadonlySet<string>
-  readonly #mark: Promise<string>
-
-  /** @param ignored names of fields, at any depth, that do not count */
-  constructor(ignored: readonly string[]) {
-    this.#ignored = new Set(ignored)
-    this.#mark = digest(JSON.stringify([algorithm, [...this.#ignored].sort()])).then((mark) =>
-      mark.slice(0, markLength),
-    )
-  }
-
-  /** Returns a short digest of what counts of an item, with a mark of the rules before it. */
-  async of(item: object): Promise<string> {
-    return (await this.#mark) + (await digest(sortedJson(item, this.#ignored)))
-  }
+/**
+ * Returns a function that returns a short digest of what counts of an item, with a mark of the rules before it.
+ *
+ * @param ignored names of fields, at any depth, that do not count
+ */
+export function fingerprints(ignored: readonly string[]): (item: object) => Promise<string> {
+  const names = new Set(ignored)
+  const mark = digest(JSON.stringify([algorithm, [...names].sort()]))
+  return async (item) => (await mark).slice(0, markLength) + (await digest(sortedJson(item, names)))
 }
 
 /** Whether two fingerprints were made by the same rules. Otherwise, comparing them tells nothing about the item. */

@@ -11,7 +11,6 @@ export type {
   ConversationChange,
   Deleted,
   InConversation,
-  MessageAuthor,
   MessageChange,
   Present,
   WatchedList,

@@ -1,7 +1,7 @@
-import { sortedJson } from '../shared/json.ts'
+import type { WatchedList } from './change.ts'
+import type { Feed, Pass } from './pass.ts'
 import { otherOrganization } from './reader.ts'
-import type { Deletions, Progress } from './records.ts'
-import type { Work } from './work.ts'
+import type { Progress } from './records.ts'
 
 /**
  * A second reading of messages begins so many milliseconds after the pass of the first. A `Date` has whole seconds, so
@@ -14,36 +14,38 @@ export const settleTime = 3000
  *
  * @throws InvalidArgumentError if the storage belongs to another organization
  */
-export function openProgress({ reader, records, settings }: Work, place: string): Promise<Progress> {
-  const start = settings.since === 'now' ? Math.floor(reader.time / 1000) : null
-  return records.progress.change('', (found) => {
+export function openProgress({ reader, records, settings }: Feed, place: string): Promise<Progress> {
+  const start = settings.since === 'now' ? Math.floor(reader.time / 1000) : 0
+  const begin = (found: Progress | undefined) => {
     if (found !== undefined && found.place !== place) throw otherOrganization()
-    const now: Progress = found ?? {
-      ...{ place, starts: {}, read: [], passes: 0, ends: [], completedAt: null },
-      ...{ audited: reader.time, held: {}, accepted: {} },
+    const added = [...settings.watch].filter((list) => found?.starts[list] === undefined).map((list) => [list, start])
+    const next: Progress = {
+      ...{ place, passes: 0, ends: [], completedAt: undefined, audited: reader.time, held: {}, isAccepted: false },
+      ...found,
+      starts: { ...found?.starts, ...Object.fromEntries(added) },
     }
-    const added = [...settings.watch].filter((list) => !(list in now.starts))
-    if (added.length === 0) return { result: now }
-    const next = { ...now, starts: { ...now.starts, ...Object.fromEntries(added.map((list) => [list, start])) } }
-    return { write: next, result: next }
-  })
+    return { write: added.length > 0 ? next : undefined, result: next }
+  }
+  return reader.patiently(() => records.progress.change('', begin))
 }
 
 /** Stores that a pass has ended. */
-export async function endPass(work: Work, isComplete: boolean, held: Deletions, audited: number): Promise<void> {
-  const { counts, progress, reader, records, settings } = work
-  const completed = (now: Progress) => ({
-    completedAt: Date.now(),
-    read: [...new Set([...now.read, ...settings.watch])],
-    held,
+export async function endPass({ feed, progress }: Pass, isComplete: boolean, held: Progress['held'], audited: number) {
+  const { counts, reader, records, settings } = feed
+  const end = (now = progress) => {
+    const ends = [...now.ends.filter((time) => time + settleTime > reader.time), reader.time]
+    const hasBegun = (list: string) => list !== 'messages' && settings.watch.has(list as WatchedList)
+    const starts = Object.entries(now.starts).map(([list, start]) => [list, hasBegun(list) ? 0 : start] as const)
     // What was accepted while this pass was running is for the next one.
-    accepted: sortedJson(now.accepted) === sortedJson(progress.accepted) ? {} : now.accepted,
-  })
-  counts.completedAt = await records.progress.change('', (now) => {
-    if (now === undefined) return { result: undefined }
-    const ends = [...now.ends.filter((end) => end + settleTime > reader.time), reader.time]
-    const write = { ...now, passes: now.passes + 1, ends, audited, ...(isComplete && completed(now)) }
-    return { write, result: write.completedAt ?? undefined }
-  })
+    const isAccepted = now.isAccepted && !progress.isAccepted
+    const completed = {
+      ...{ completedAt: Date.now(), starts: Object.fromEntries(starts) },
+      ...{ isAccepted, held: isAccepted ? now.held : held },
+    }
+    const write = { ...now, passes: now.passes + 1, ends, audited, ...(isComplete && completed) }
+    return { write, result: write.completedAt }
+  }
+  counts.completedAt = await reader.patiently(() => records.progress.change('', end))
+  counts.passes += 1
   if (isComplete) counts.heldDeletions = held
 }

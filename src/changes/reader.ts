@@ -33,7 +33,7 @@ export interface Items {
 
 type Checkpoint = { readonly cursor: string | null; readonly done: boolean }
 
-/** After this many rejected cursors in a row, a list is not begun again. */
+/** After this many rejected cursors, a list is not begun again. */
 const mostRejected = 3
 
 /**
@@ -56,6 +56,8 @@ export class Reader {
   time = Date.now()
   /** The id of the person of the token. */
   you: string | undefined
+  /** Number of the last conversations in a row that could not be read. */
+  failures = 0
 
   constructor(settings: FeedSettings, counts: Counts) {
     this.#settings = settings
@@ -88,7 +90,7 @@ export class Reader {
   ): Promise<boolean> {
     let isComplete = true
     let resumeFrom: Checkpoint | null = null
-    for (let attempt = 1, rejected = 0, page = 0, furthest = 0; ; attempt += 1) {
+    for (let attempt = 1, rejected = 0; ; attempt += 1) {
       try {
         for await (const { data, checkpoint } of this.#list(list, owner, resumeFrom, limit).pages()) {
           checkIds(list, data)
@@ -96,7 +98,6 @@ export class Reader {
           throwIfAborted(this.#settings.signal)
           resumeFrom = checkpoint
           attempt = 1
-          page += 1
         }
         return isComplete
       } catch (error) {
@@ -104,27 +105,34 @@ export class Reader {
         isComplete &&= resumeFrom === null
         // An item that has moved can make a cursor come twice.
         const isOfCursor = error instanceof CursorRejectedError || error instanceof PaginationError
-        if (isOfCursor) {
+        const isOfLimit =
+          error instanceof ApiError && [400, 422].includes(error.status) && !this.#withoutLimit.has(list)
+        if (isOfCursor || isOfLimit) {
           this.report({ error })
-          rejected = page > furthest ? 1 : rejected + 1
-          furthest = Math.max(furthest, page)
-          if (rejected >= mostRejected) return false
-        }
-        if (isOfCursor || this.#omitsLimit(list, error)) [resumeFrom, page] = [null, 0]
-        else await this.#pause(error, attempt)
+          resumeFrom = null
+          if (!isOfCursor) this.#withoutLimit.add(list)
+          else if (++rejected === mostRejected) return false
+        } else await this.#pause(error, attempt)
       }
     }
   }
 
-  /** Whether the service has no messages of a conversation: a 404. */
-  async isGone(id: string): Promise<boolean> {
-    try {
-      await this.read('messages', id, () => false, 1)
-      return false
-    } catch (error) {
+  /** Reads the messages of a conversation. Undefined if they cannot be read. */
+  messagesOf(id: string): Promise<{ found: Map<string, Message>; isComplete: boolean } | undefined> {
+    const found = new Map<string, Message>()
+    const add = (page: readonly Message[]) => {
+      for (const message of page) found.set(message.id, message)
+    }
+    return this.#ofConversation(id, async () => ({ found, isComplete: await this.read('messages', id, add) }))
+  }
+
+  /** Whether the service has no messages of a conversation: a 404. Undefined if that is unclear. */
+  isGone(id: string): Promise<boolean | undefined> {
+    const isGone = (error: unknown) => {
       if (error instanceof NotFoundError) return true
       throw error
     }
+    return this.#ofConversation(id, () => this.read('messages', id, () => false, 1).then(() => false, isGone))
   }
 
   /** Repeats a step while its error says `retry`. */
@@ -143,22 +151,26 @@ export class Reader {
   }
 
   #list<List extends keyof Items>(list: List, owner: string, resumeFrom: Checkpoint | null, limit: number) {
-    const { signal } = this.#settings
     const query = this.#withoutLimit.has(list) ? {} : { limit }
     // A page that is requested ahead would be read twice if the loop ends before.
-    const options = { prefetch: false, signal, resumeFrom }
+    const options = { prefetch: false, signal: this.#settings.signal, resumeFrom }
     const { conversations, contacts, messages } = this.#client
     const lists = { conversations, contacts, messages: { list: messages.list.bind(messages, owner) } }
     return lists[list].list(query, options) as unknown as Paginated<Items[List]>
   }
 
-  /** If the service might have rejected `limit`, stops sending it. Returns false if it was not sent. */
-  #omitsLimit(list: keyof Items, error: unknown): boolean {
-    const isOfValue = error instanceof ApiError && (error.status === 400 || error.status === 422)
-    if (!isOfValue || this.#withoutLimit.has(list)) return false
-    this.report({ error })
-    this.#withoutLimit.add(list)
-    return true
+  /** Returns undefined if a conversation cannot be read. It is then skipped until the next pass. */
+  async #ofConversation<Value>(id: string, read: () => Promise<Value>): Promise<Value | undefined> {
+    try {
+      const value = await read()
+      this.failures = 0
+      return value
+    } catch (error) {
+      if (!isOfConversation(error)) throw error
+      this.failures += 1
+      this.report({ error, conversationId: id })
+      return undefined
+    }
   }
 
   /** Waits before a step is repeated. Throws the error if repeating does not help. */
@@ -175,15 +187,15 @@ export class Reader {
   }
 
   async #verifiedFetch(url: string, init: FetchInit): Promise<FetchResponse> {
-    if (this.#refusal !== undefined) throw this.#refusal
-    this.#address ??= url
     const { authorization } = init.headers
+    if (this.#refusal !== undefined) throw this.#refusal
     if (authorization === this.#verified) return this.#send(url, init)
+    // The first request asks `/me`.
+    this.#address ??= url
     const response = await this.#send(this.#address, init)
     if (response.status !== 200) return response
     const text = await response.text()
-    const { status, headers } = response
-    const read = { status, headers, text: async () => text }
+    const read = { status: 200, headers: response.headers, text: async () => text }
     const me = parseObject(text)
     // The client says what is wrong with the response.
     if (me === undefined) return read
@@ -211,7 +223,7 @@ export class Reader {
 }
 
 /** Whether an error is about one conversation, so that others can still be read. */
-export function isOfConversation(error: unknown): boolean {
+function isOfConversation(error: unknown): boolean {
   if (!(error instanceof ApiError) || error instanceof InsufficientScopeError) return false
   return [403, 404, 410].includes(error.status) || error.status >= 500
 }
@@ -227,16 +239,11 @@ export function otherOrganization(): InvalidArgumentError {
 
 /** Refuses a page with an entry without an id, or with an id twice, because entries are told apart by their ids. */
 function checkIds(list: keyof Items, items: readonly { readonly id?: unknown }[]): void {
-  const ids = new Set<unknown>()
-  for (const item of items) {
-    const id = typeof item === 'object' ? item?.id : undefined
-    const isValid = typeof id === 'string' && id !== '' && id.isWellFormed()
-    if (isValid && !ids.has(id)) ids.add(id)
-    else {
-      throw new SupportWorkspaceError(
-        `\`${list}.list\` returned ${isValid ? 'an id twice on a page' : 'an entry without a valid `id`'}.`,
-        { hint: 'The feed tells entries apart by their ids. Report this to the service.' },
-      )
-    }
-  }
+  const ids = items.map((item) => item?.id)
+  const areValid = ids.every((id) => typeof id === 'string' && id !== '' && id.isWellFormed())
+  if (areValid && new Set(ids).size === ids.length) return
+  throw new SupportWorkspaceError(
+    `\`${list}.list\` returned ${areValid ? 'an id twice on a page' : 'an entry without a valid `id`'}.`,
+    { hint: 'The feed tells entries apart by their ids. Report this to the service.' },
+  )
 }

@@ -1,6 +1,7 @@
 import { SupportWorkspaceError } from '../errors/index.ts'
 import { randomId } from '../shared/bytes.ts'
 import {
+  type ContentOf,
   Entries,
   type FieldChecks,
   failureOf,
@@ -11,10 +12,9 @@ import {
   isOptional,
   isRecordOf,
   isText,
-  type KeyValueStorage,
-  type StoredTexts,
 } from '../storage/interface.ts'
-import { type Change, partsOf, type WatchedList } from './change.ts'
+import type { Change, WatchedList } from './change.ts'
+import type { FeedSettings } from './feed-options.ts'
 
 /**
  * The storage of a `ChangeFeed` failed. With the remedy `retry`, the feed waits and tries again by itself. With `fix`,
@@ -28,129 +28,94 @@ export class ChangeFeedError extends SupportWorkspaceError {
   }
 }
 
-/** An entry with changes. */
-export interface Outbox {
+const isTime = (value: unknown): value is number => Number.isFinite(value)
+const isTask = (value: unknown): value is 'no' | 'unread' | number => isCount(value) || isOneOf('no', 'unread')(value)
+const isChange = hasFields({ id: isText, key: isText, resource: isText, kind: isText })
+
+const outbox = {
   /** Changes that are not acknowledged. */
-  readonly outbox: readonly Change[]
+  outbox: isListOf((value): value is Change => isChange(value)),
   /** Random text that each replacement changes, but not an acknowledgement. */
-  readonly revision: string
+  revision: isText,
 }
 
 /** The state of a conversation or contact. It has at most one change in its outbox. */
-export interface Row extends Outbox {
+const row = {
+  ...outbox,
   /** Fingerprint of the list entry. */
-  readonly print: string
+  print: isText,
   /**
    * Whether the messages of a conversation are to be read: `no`, or `unread` if they were not read yet. Or the number of
    * the pass that found the conversation changed: they are read in this pass, and once more in a later one. Only then
    * there can be changes in the outbox of the messages.
    */
-  readonly task: 'no' | 'unread' | number
+  task: isTask,
   /**
    * Whether the last complete passes lacked it: `no`, `once`, or `hidden` if the service still has its messages. With
    * `once`, a deletion can be in the outbox. Then the row is removed when the deletion is acknowledged.
    */
-  readonly missing: 'no' | 'once' | 'hidden'
-  /** The id of the user of a conversation: the customer. */
-  readonly customer?: string | undefined
-}
-
-/** The messages of a conversation. */
-export interface MessagesRow extends Outbox {
-  /** Fingerprints by the ids of the messages. */
-  readonly prints: Readonly<Record<string, string>>
-  /** Ids of messages that the last reading lacked. */
-  readonly absent: readonly string[]
-}
-
-/** Numbers of deletions by list. */
-export type Deletions = Partial<Record<WatchedList, number>>
-
-/** The progress of a feed, which all its processes share. */
-export interface Progress {
-  /** Digest of the address of the service and the organization. */
-  readonly place: string
-  /** Where each watched list began: seconds of the service's time, or null for the beginning. */
-  readonly starts: Readonly<Partial<Record<WatchedList, number | null>>>
-  /** Lists that a complete pass has read. */
-  readonly read: readonly WatchedList[]
-  /** Number of passes that have ended. */
-  readonly passes: number
-  /** When the last passes ended, in milliseconds of the service's time. The last is that of `passes - 1`. */
-  readonly ends: readonly number[]
-  /** When the last complete pass ended, in milliseconds of this machine's time. */
-  readonly completedAt: number | null
-  /** Until when the audit is done, in milliseconds of the service's time. */
-  readonly audited: number
-  /** Deletions that are held back, and deletions that `acceptDeletions` lets through. */
-  readonly held: Deletions
-  readonly accepted: Deletions
-}
-
-/** The entries of a feed in its storage. */
-export interface Records {
-  readonly progress: Entries<Progress>
-  readonly conversations: Entries<Row>
-  readonly contacts: Entries<Row>
-  readonly messages: Entries<MessagesRow>
-}
-
-const isTime = Number.isFinite
-const isChange = hasFields({ id: isText, key: isText, resource: isText, kind: isText })
-const outboxChecks: FieldChecks<Outbox> = { outbox: isListOf(isChange), revision: isText }
-
-const rowChecks: FieldChecks<Row> = {
-  ...outboxChecks,
-  print: isText,
-  task: (value) => isCount(value) || value === 'no' || value === 'unread',
   missing: isOneOf('no', 'once', 'hidden'),
+  /** The id of the user of a conversation: the customer. */
   customer: isOptional(isText),
 }
 
-const messagesChecks: FieldChecks<MessagesRow> = {
-  ...outboxChecks,
+/** The messages of a conversation. */
+const messages = {
+  ...outbox,
+  /** Fingerprints by the ids of the messages. */
   prints: isRecordOf(isText),
+  /** Ids of messages that the last reading lacked. */
   absent: isListOf(isText),
 }
 
-const progressChecks: FieldChecks<Progress> = {
+/** The progress of a feed, which all its processes share. */
+const progress = {
+  /** Digest of the address of the service and the organization. */
   place: isText,
-  starts: isRecordOf((value) => value === null || isTime(value)),
-  read: isListOf(isText),
+  /**
+   * From when the items of each watched list are new, in seconds of the service's time. After a complete pass, every
+   * conversation and contact that appears is new: 0.
+   */
+  starts: isRecordOf(isTime),
+  /** Number of passes that have ended. */
   passes: isCount,
+  /** When the last passes ended, in milliseconds of the service's time. The last is that of `passes - 1`. */
   ends: isListOf(isTime),
-  completedAt: (value) => value === null || isTime(value),
+  /** When the last complete pass ended, in milliseconds of this machine's time. */
+  completedAt: isOptional(isTime),
+  /** Until when the audit is done, in milliseconds of the service's time. */
   audited: isTime,
+  /** Number of deletions that are held back, by list, and whether `acceptDeletions` lets them through. */
   held: isRecordOf(isCount),
-  accepted: isRecordOf(isCount),
+  isAccepted: (value: unknown): value is boolean => typeof value === 'boolean',
 }
 
-/** The version of the format of an entry. */
-const format = 1
+export type Outbox = ContentOf<typeof outbox>
+export type Row = ContentOf<typeof row>
+export type MessagesRow = ContentOf<typeof messages>
+export type Progress = ContentOf<typeof progress>
+
+/** The entries of a feed in its storage. */
+export type Records = ReturnType<typeof openRecords>
 
 /** Returns the entries of the feed with a name. Other feeds, connections and journals can be in the same storage. */
-export function openRecords(
-  storage: KeyValueStorage,
-  name: string,
-  texts: StoredTexts,
-  watch: ReadonlySet<WatchedList>,
-): Records {
+export function openRecords({ storage, name, texts, watch }: FeedSettings) {
   const open = <Content extends object>(prefix: string, fields: FieldChecks<Content>) =>
     new Entries<Content>(storage, {
-      ...{ prefix: `changes:${encodeURIComponent(name)}:${prefix}`, texts, format, fields },
+      ...{ prefix: `changes:${encodeURIComponent(name)}:${prefix}`, texts, format: 1, fields },
       failed: (_, thrown) => new ChangeFeedError(thrown),
     })
   return {
-    progress: open('progress', progressChecks),
+    progress: open<Progress>('progress', progress),
     // Watched for messages alone, conversations have rows of their own, so that they begin anew if they are watched later.
-    conversations: open(watch.has('conversations') ? 'conversations:' : 'unwatched:', rowChecks),
-    contacts: open('contacts:', rowChecks),
-    messages: open('messages:', messagesChecks),
+    conversations: open<Row>(watch.has('conversations') ? 'conversations:' : 'unwatched:', row),
+    contacts: open<Row>('contacts:', row),
+    messages: open<MessagesRow>('messages:', messages),
   }
 }
 
 /**
- * Replaces an entry. Returns undefined if it has another revision, because another process has replaced it.
+ * Changes an entry. Returns undefined if it has another revision, because another process has replaced it.
  *
  * @param revision the expected revision, undefined if there must be no entry
  */
@@ -158,25 +123,47 @@ export function replace<Content extends Outbox>(
   entries: Entries<Content>,
   key: string,
   revision: string | undefined,
-  content: Omit<Content, 'revision'>,
+  change: Partial<Content>,
 ): Promise<Content | undefined> {
-  const next = { ...content, revision: randomId().slice(0, 8) } as Content
-  return entries.change(
-    key,
-    (now) => (now?.revision === revision ? { write: next, result: next } : { result: undefined }),
-    revision === undefined ? null : undefined,
-  )
+  const next = randomId().slice(0, 8)
+  const decide = (now: Content | undefined) => {
+    if (now?.revision !== revision) return { result: undefined }
+    const write = { ...now, ...change, revision: next } as Content
+    return { write, result: write }
+  }
+  return entries.change(key, decide, revision === undefined ? null : undefined)
 }
 
-/** Removes a change from its outbox: one write. Returns false if it is not there, because it was acknowledged before. */
-export async function acknowledge(records: Records, key: string): Promise<boolean> {
-  const { resource, owner } = partsOf(key) ?? {}
-  if (resource === undefined || owner === undefined) return false
-  const entries: { readonly change: Entries<Outbox>['change'] } = records[resource]
-  return entries.change(owner, (now) => {
+/** Removes a change from its outbox: one write. Returns what is left of the entry, and whether the change was there. */
+export function acknowledge<Content extends Outbox>(entries: Entries<Content>, owner: string, key: string) {
+  return entries.change<{ left: Content | undefined; isThere: boolean }>(owner, (now) => {
     const change = now?.outbox.find((each) => each.key === key)
-    if (now === undefined || change === undefined) return { result: false }
-    const isGone = change.kind === 'deleted' && resource !== 'messages'
-    return { write: isGone ? null : { ...now, outbox: now.outbox.filter((each) => each !== change) }, result: true }
+    if (now === undefined || change === undefined) return { result: { left: now, isThere: false } }
+    const isGone = change.kind === 'deleted' && change.resource !== 'messages'
+    const left = isGone ? undefined : { ...now, outbox: now.outbox.filter((each) => each !== change) }
+    return { write: left ?? null, result: { left, isThere: true } }
   })
+}
+
+/**
+ * Returns a change with a key that leads to its entry.
+ *
+ * @param owner the item whose entry has the change: for a message, its conversation
+ */
+export function changeOf(
+  resource: WatchedList,
+  kind: Change['kind'],
+  id: string,
+  owner: string,
+  state?: object,
+): Change {
+  const ids = resource === 'messages' ? [owner, id] : [id]
+  const key = [resource, ...ids.map(encodeURIComponent), randomId()].join(':')
+  return { resource, kind, id, ...(resource !== 'contacts' && { conversationId: owner }), ...state, key } as Change
+}
+
+/** Returns the list of a key, and the entry that leads to its change. Undefined for a text that is no key. */
+export function partsOf(key: string): { readonly resource: WatchedList; readonly owner: string } | undefined {
+  const [, resource, owner = ''] = /^(conversations|messages|contacts):([^:]+)(?::[^:]+)?:\w+$/.exec(key) ?? []
+  return resource === undefined ? undefined : { resource: resource as WatchedList, owner: decodeURIComponent(owner) }
 }

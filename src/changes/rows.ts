@@ -1,4 +1,6 @@
 import type { Entries } from '../storage/interface.ts'
+import type { Counts } from './feed-options.ts'
+import type { Reader } from './reader.ts'
 import { type Row, replace } from './records.ts'
 
 /** What the memory holds of a row. */
@@ -11,71 +13,53 @@ export type Mark = Pick<Row, 'print' | 'revision' | 'task' | 'missing'>
  */
 export class Rows {
   readonly #entries: Entries<Row>
+  readonly #reader: Reader
+  readonly #counts: Counts
   /** Texts, because objects would take twice the memory. */
   readonly #marks = new Map<string, string>()
-  readonly #onConflict: () => void
   /** Ids of rows that can have changes to deliver: from this pass, from before a crash, or from another process. */
-  readonly undelivered = new Set<string>()
+  readonly pending = new Set<string>()
 
-  /** @param onConflict called when another process has replaced a row */
-  constructor(entries: Entries<Row>, onConflict: () => void) {
+  constructor(entries: Entries<Row>, reader: Reader, counts: Counts) {
     this.#entries = entries
-    this.#onConflict = onConflict
+    this.#reader = reader
+    this.#counts = counts
   }
 
   async load(): Promise<void> {
-    for await (const page of this.#entries.pages()) for (const [id, row] of page) this.#adopt(id, row)
+    for await (const page of this.#entries.pages()) for (const [id, row] of page) this.adopt(id, row)
   }
 
-  get size(): number {
-    return this.#marks.size
-  }
-
-  ids(): IterableIterator<string> {
-    return this.#marks.keys()
+  get ids(): readonly string[] {
+    return [...this.#marks.keys()]
   }
 
   mark(id: string): Mark | undefined {
     const text = this.#marks.get(id)
     if (text === undefined) return undefined
-    const [print = '', revision = '', missing = '', task = ''] = text.split(' ')
-    return { print, revision, missing, task: Number.isNaN(Number(task)) ? task : Number(task) } as Mark
+    const [print, revision, task, missing] = JSON.parse(text)
+    return { print, revision, task, missing }
   }
 
-  /** Returns a row if no other process has replaced it. */
-  async get(id: string): Promise<Row | undefined> {
-    const row = await this.#entries.get(id)
-    if (row?.revision === this.mark(id)?.revision) return row
-    this.#lose(id, row)
-    return undefined
+  /** Changes a row, or adds it. Returns undefined if another process has replaced it. */
+  async update(id: string, change: Partial<Row>): Promise<Row | undefined> {
+    const { revision } = this.mark(id) ?? {}
+    const row = await this.#reader.patiently(() => replace(this.#entries, id, revision, change))
+    if (row === undefined) this.#counts.conflicts += 1
+    this.adopt(id, row ?? (await this.#reader.patiently(() => this.#entries.get(id))))
+    return row
   }
 
-  /** Replaces a row, or adds it. Returns undefined if another process has replaced it. */
-  async replace(id: string, row: Omit<Row, 'revision'>): Promise<Row | undefined> {
-    const stored = await replace(this.#entries, id, this.mark(id)?.revision, row)
-    if (stored === undefined) this.#lose(id, await this.#entries.get(id))
-    else this.#note(id, stored)
-    return stored
-  }
-
-  /** Forgets a row that was removed. */
-  forget(id: string): void {
-    this.#marks.delete(id)
-  }
-
-  #lose(id: string, row: Row | undefined): void {
-    this.#onConflict()
-    if (row === undefined) this.forget(id)
-    else this.#adopt(id, row)
-  }
-
-  #adopt(id: string, row: Row): void {
-    this.#note(id, row)
-    if (row.outbox.length > 0 || typeof row.task === 'number') this.undelivered.add(id)
-  }
-
-  #note(id: string, { print, revision, missing, task }: Row): void {
-    // `join` makes a text of its own. A part of a longer text, such as an id, would keep that in memory.
-    this.#marks.set(JSON.parse(JSON.stringify(id)), [print, revision, missing, task].join(' '))
+  /** Notes a row as it is in the storage. Forgets a row that was removed. */
+  adopt(id: string, row: Row | undefined): void {
+    this.pending.delete(id)
+    if (row === undefined) {
+      this.#marks.delete(id)
+      return
+    }
+    // A part of a longer text, such as an id, would keep that in memory. `JSON.parse` makes a text of its own.
+    const own: string = JSON.parse(JSON.stringify(id))
+    this.#marks.set(own, JSON.stringify([row.print, row.revision, row.task, row.missing]))
+    if (row.outbox.length > 0 || typeof row.task === 'number') this.pending.add(own)
   }
 }

@@ -225,21 +225,16 @@ async function search(
   isUnique = false,
 ): Promise<readonly Item[] | undefined> {
   const { conversation_id } = path as Path
-  const searchPages = (query: { readonly limit?: number }) => {
-    const options = { prefetch: false }
-    const isNested = list === 'messages' || list === 'notes'
-    const items = isNested
+  const options = { prefetch: false }
+  const read = (query: { readonly limit?: number }): Paginated<Item> =>
+    list === 'messages' || list === 'notes'
       ? workspace[list].list(conversation_id, query, options)
       : workspace[list].list(query, options)
-    return searchIn(items, judge, isUnique)
-  }
-  try {
-    return await searchPages({ limit: 100 })
-  } catch (thrown) {
+  return searchIn(read({ limit: 100 }), judge, isUnique).catch((thrown: unknown) => {
     // The maximum of `limit` is not documented, so the service might reject 100.
-    if (thrown instanceof BadRequestError || thrown instanceof UnprocessableError) return searchPages({})
-    throw thrown
-  }
+    if (!(thrown instanceof BadRequestError || thrown instanceof UnprocessableError)) throw thrown
+    return searchIn(read({}), judge, isUnique)
+  })
 }
 
 async function searchIn(items: Paginated<Item>, judge: (item: Item) => Verdict, isUnique: boolean) {

@@ -12,6 +12,5 @@ export {
   WriteJournalError,
   WriteResolvedError,
 } from './journal-errors.ts'
-export type { WriteCheck, WriteEntry } from './records.ts'
+export type { WriteCheck, WriteEntry, WriteState } from './records.ts'
 export { WriteJournal, type WriteJournalOptions, type WrittenOnce } from './write-journal.ts'
-export type { WriteState } from './write-state.ts'

@@ -171,11 +171,10 @@ export class Intent {
       throw this.#misused('is used by another organization or service', hint)
     }
     if (found.operation !== operation || found.path !== path) {
+      const elsewhere = found.operation === operation ? ' at another path' : ''
       const fate = isApplied ? 'was applied' : 'may have been applied'
-      const before = `was another one before (${found.operation}`
-      if (found.operation !== operation) throw this.#misused(`${before}), which ${fate}`)
       const hint = 'Ask `journal.get` for the key before you choose what to write to.'
-      throw this.#misused(`${before} at another path), which ${fate}`, hint)
+      throw this.#misused(`was another one before (${found.operation}${elsewhere}), which ${fate}`, elsewhere && hint)
     }
     if (isApplied && found.input !== input) {
       const hint = 'Keep the body of a key, or call `journal.get` first.'
@@ -211,12 +210,9 @@ export class Intent {
     return new UnconfirmedWriteError(this.#key, doubt, sent, this.#failure)
   }
 
-  #misused(
-    problem: string,
-    hint = 'Use a separate key for each write, and send it through the given client.',
-    argument: 'key' | 'write' = 'key',
-  ): InvalidArgumentError {
-    return new InvalidArgumentError(argument, `The write "${this.#key}" ${problem}.`, hint)
+  #misused(problem: string, hint = '', argument: 'key' | 'write' = 'key'): InvalidArgumentError {
+    const usual = 'Use a separate key for each write, and send it through the given client.'
+    return new InvalidArgumentError(argument, `The write "${this.#key}" ${problem}.`, hint || usual)
   }
 
   /** Returns an error without an outcome, because something might have been sent. */

@@ -2,7 +2,7 @@ import { isSupportWorkspaceError, RequestError, SupportWorkspaceError } from '..
 import { safeCause } from '../errors/redact.ts'
 import { failureOf } from '../storage/interface.ts'
 import type { SentWrite } from './effects.ts'
-import type { WriteState } from './write-state.ts'
+import type { WriteState } from './records.ts'
 
 /**
  * Why a write is unconfirmed:

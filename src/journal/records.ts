@@ -10,7 +10,15 @@ import {
   StoredTexts,
 } from '../storage/interface.ts'
 import { WriteJournalError } from './journal-errors.ts'
-import type { WriteState } from './write-state.ts'
+
+/**
+ * The state of a write:
+ *
+ * - `sending`: a process is sending the write, or has ended before the response came.
+ * - `applied`: the service has applied the write.
+ * - `unconfirmed`: the journal could not find out whether the write was applied.
+ */
+export type WriteState = 'sending' | 'applied' | 'unconfirmed'
 
 /** A write in the journal. */
 export interface WriteEntry {
@@ -88,13 +96,7 @@ export class WriteRecords {
   static in(storage: KeyValueStorage): WriteRecords {
     const failed = (key: string | undefined, thrown: unknown) => new WriteJournalError(key, thrown)
     // Connections can be in the same storage, and approvals, whose keys are also names of writes.
-    const kind = {
-      prefix: 'writes:',
-      texts: new StoredTexts(),
-      format: 1,
-      fields: recordFields,
-      failed,
-    }
+    const kind = { prefix: 'writes:', texts: new StoredTexts(), format: 1, fields: recordFields, failed }
     const foreign = ['approvals:open:', 'approvals:final:'].map((start) => new GuardedStorage(storage, start, failed))
     return new WriteRecords(new Entries(storage, kind), foreign)
   }

@@ -29,10 +29,10 @@ import {
   type WriteEntry,
   type WriteRecord,
   WriteRecords,
+  type WriteState,
 } from './records.ts'
 import { ServiceClock } from './service-clock.ts'
 import type { Shared } from './write.ts'
-import type { WriteState } from './write-state.ts'
 
 /** The options of a `WriteJournal`. */
 export interface WriteJournalOptions<A extends Actor = Actor> {

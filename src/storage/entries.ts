@@ -3,33 +3,44 @@ import { type Change, GuardedStorage } from './guarded-storage.ts'
 import type { KeyValueStorage } from './key-value-storage.ts'
 import { damaged, type StoredTexts } from './stored-texts.ts'
 
-type Check = (value: unknown) => boolean
+type Test = (value: unknown) => boolean
+
+/** A check that says what the value is. */
+type Guard<Value> = (value: unknown) => value is Value
+
+/** Whether a value is what an entry can hold in a field. */
+type Check<Value> = Guard<Value> | Test
 
 /** The checks of each field, because another program can have changed an entry. */
-export type FieldChecks<Content> = { readonly [Name in keyof Content]-?: Check }
+export type FieldChecks<Content> = { readonly [Name in keyof Content]-?: Test }
 
-export const isText: Check = (value) => typeof value === 'string'
-export const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0
+/** What an entry holds, by the checks of its fields. */
+export type ContentOf<Checks> = {
+  readonly [Name in keyof Checks]: Checks[Name] extends Guard<infer Value> ? Value : never
+}
+
+export const isText = (value: unknown): value is string => typeof value === 'string'
+export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 export const isOneOf =
-  (...values: readonly unknown[]): Check =>
-  (value) =>
-    values.includes(value)
+  <const Value>(...values: readonly Value[]): Guard<Value> =>
+  (value): value is Value =>
+    values.includes(value as Value)
 export const isOptional =
-  (check: Check): Check =>
-  (value) =>
+  <Value>(check: Check<Value>): Guard<Value | undefined> =>
+  (value): value is Value | undefined =>
     value === undefined || check(value)
 export const isListOf =
-  (check: Check): Check =>
-  (value) =>
+  <Value>(check: Check<Value>): Guard<readonly Value[]> =>
+  (value): value is readonly Value[] =>
     Array.isArray(value) && value.every(check)
 export const isRecordOf =
-  (check: Check): Check =>
-  (value) =>
+  <Value>(check: Check<Value>): Guard<Readonly<Record<string, Value>>> =>
+  (value): value is Readonly<Record<string, Value>> =>
     isObject(value) && Object.values(value).every(check)
 export const hasFields =
-  (checks: Readonly<Record<string, Check>>): Check =>
-  (value) =>
-    isObject(value) && Object.entries(checks).every(([field, check]) => check(value[field]))
+  <Content>(checks: FieldChecks<Content>): Guard<Content> =>
+  (value): value is Content =>
+    isObject(value) && Object.entries<Test>(checks).every(([field, check]) => check(value[field]))
 
 /** How entries of one kind are kept. */
 export interface EntryKind<Content> {
@@ -105,7 +116,7 @@ export class Entries<Content extends object> {
     try {
       const { format, ...content } = await texts.read(prefix + key, text)
       if (format !== this.#kind.format) throw damaged(prefix + key, 'was written by another version of this package')
-      const wrong = Object.entries<Check>(fields).find(([field, check]) => !check(content[field]))
+      const wrong = Object.entries<Test>(fields).find(([field, check]) => !check(content[field]))
       if (wrong !== undefined) throw damaged(prefix + key, `is damaged in its field "${wrong[0]}"`)
       return content as Content
     } catch (thrown) {

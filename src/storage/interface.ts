@@ -1,6 +1,7 @@
 // The interface of a key-value storage with compare-and-set, which connections, journals and storages share.
 
 export {
+  type ContentOf,
   Entries,
   type FieldChecks,
   hasFields,

@@ -6,7 +6,7 @@ import { memoryStorage } from 'support-workspace-sdk/storage'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { rejection } from '../helpers/client.ts'
 import { digestAtOnce } from '../journal/digest-at-once.ts'
-import { clientOf, skipWaits } from '../journal/helpers.ts'
+import { clientOf, encoded, fetchOf, skipWaits } from '../journal/helpers.ts'
 
 beforeEach(() => {
   skipWaits()
@@ -267,6 +267,31 @@ describe('the last look', () => {
     await approve()
     expect(await send()).toEqual(['stale'])
     expect(await propose(body_html, { basis: 'msg_gone', again: true })).toMatchObject({ state: 'stale' })
+  })
+
+  test('knows no message without a time, unless it is the basis', async () => {
+    const { sandbox, storage, conversation, propose, sent } = open()
+    const timeless = sandbox.receiveMessage(conversation, 'Where is it?')
+    await vi.advanceTimersByTimeAsync(1_000)
+    const newest = sandbox.receiveMessage(conversation, 'Hello?')
+    const withoutTime = (_: string, value: unknown) =>
+      (value as { id?: unknown } | null)?.id === timeless ? { ...(value as object), inserted_at: null } : value
+    const fetch = fetchOf(sandbox, async (response, _, { method }) => {
+      const text = await response.text()
+      return new Response(method === 'GET' ? JSON.stringify(JSON.parse(text, withoutTime)) : text, response)
+    })
+    const workspace = clientOf(sandbox, { fetch })
+    const run = async (basis: string, options: Partial<ApprovalsOptions> = {}) => {
+      const approvals = new Approvals({ workspace, storage, ...options })
+      const create = (client: SupportWorkspace<'self'>) => client.messages.create(conversation, { body_html })
+      const { known, digest } = await approvals.propose(basis, create, { basis })
+      await approvals.approve(basis, { digest, by: 'may' })
+      return [known?.includes(timeless), (await Array.fromAsync(approvals.send())).map(({ state }) => state)]
+    }
+    expect(await run(newest)).toEqual([false, ['stale']])
+    expect(await run(timeless, { ignore: ({ id }) => id !== timeless })).toEqual([true, ['sent']])
+    expect((await propose(body_html, { basis: timeless })).known).toContain(timeless)
+    expect(sent()).toEqual([body_html])
   })
 
   test('sends nothing that has expired', async () => {
@@ -533,6 +558,54 @@ describe('what is stored', () => {
     await change(storage, found, field)
     const problem = /written by another version|damaged in its field/
     expect(await rejection(approvals.get('r'))).toMatchObject({ message: expect.stringMatching(problem) })
+  })
+
+  const digest = 'v1:2b9470d16b3d8fb80a9cdadf8ec495833095ae1ec0dfe329cc1c099a164b1005'
+  /** What another version of the package has stored. It knows two more fields, one of which a person has approved. */
+  const recorded = {
+    ...{ format: 1, epoch: 1, state: 'approved', earlier: [], priority: 3 },
+    digest,
+    proposedAt: 1_772_323_200_000,
+    decisions: [{ decision: 'approved', by: 'may', at: 1_772_323_200_000, digest, note: 'fine' }],
+    content: {
+      ...{ service: 'http://sandbox.localhost', organization: 'org_juniper-supplies', author: 'usr_60dfbca77361' },
+      operation: {
+        ...{ id: 'messages.create', method: 'POST', scope: 'messages:write', actor: 'self', evidence: 'reference' },
+        path: '/api/oauth/v1/conversations/{conversation_id}/messages',
+      },
+      path: '/api/oauth/v1/conversations/cnv_d10cef40e10a/messages',
+      parameters: { conversation_id: 'cnv_d10cef40e10a' },
+      query: {},
+      text: '{"zone":"eu","body_html":"<p>On its way.</p>"}',
+      channel: 'chat',
+    },
+  }
+
+  test('by another version with the same format is sent with the same bytes', async () => {
+    const { sandbox, storage } = open()
+    const bodies: unknown[] = []
+    const fetch = fetchOf(sandbox, (response, _, { method, body }) => {
+      if (method === 'POST') bodies.push(body)
+      return response
+    })
+    const key = 'approvals:open:r'
+    await storage.compareAndSet(key, null, encoded(key, recorded))
+    const approvals = new Approvals({ workspace: clientOf(sandbox, { fetch }), storage })
+    expect(await Array.fromAsync(approvals.send())).toMatchObject([{ key: 'r', state: 'sent' }])
+    expect(bodies).toEqual([recorded.content.text])
+  })
+
+  test('by another version with another format is not sent, and said to be so', async () => {
+    const { storage, send, sent } = open()
+    const key = 'approvals:open:r'
+    await storage.compareAndSet(key, null, encoded(key, { ...recorded, format: 2 }))
+    const error = await rejection(send())
+    expect(error).toMatchObject({
+      name: 'ApprovalsError',
+      key: 'r',
+      message: expect.stringContaining('another version'),
+    })
+    expect(sent()).toEqual([])
   })
 
   test('is forgotten without its texts, and is never sent again', async () => {

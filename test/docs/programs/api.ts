@@ -260,12 +260,13 @@ console.log(names.includes('RateLimitError'), (await impatient.me()).actor)`
   },
 
   'docs/polling.md': {
-    'watch.mts': async ({ run, sandbox, folder }) => {
+    'watch.mts': async (reader) => {
+      const { run, sandbox, folder } = reader
       const lists = () =>
         sandbox.requests.filter(({ operation, query }) => operation === 'listConversations' && !query.after)
-      const watchUntilRevoked = async (arrange: () => void) => {
+      const watchUntilRevoked = async (arrange: () => void, file = 'watch.mts') => {
         sandbox.clearRequests()
-        const ended = run({ env: { WATCH_SECONDS: '0.05' } })
+        const ended = run({ file, env: { WATCH_SECONDS: '0.05' } })
         const nextPasses = () => {
           const before = lists().length
           return vi.waitFor(() => expect(lists().length).toBeGreaterThan(before + 2), 30_000)
@@ -274,14 +275,14 @@ console.log(names.includes('RateLimitError'), (await impatient.me()).actor)`
         arrange()
         await nextPasses()
         sandbox.revokeAll()
-        const { code, stdout } = await ended
+        const { code, stdout, stderr } = await ended
         expect(code).toBe(77)
-        return linesOf(stdout)
+        return { lines: linesOf(stdout), stderr }
       }
       const conversations = sandbox.state.conversations.map(({ id }) => id)
       const [oldest = '', other = '', gone = ''] = [conversations.at(-1), conversations[3], conversations[7]]
       const ids: string[] = []
-      const seen = await watchUntilRevoked(() => {
+      const { lines: seen } = await watchUntilRevoked(() => {
         // The second has the time and text of the first, and a conversation is removed meanwhile.
         for (const id of [oldest, oldest, other]) ids.push(sandbox.receiveMessage(id, '<p>Yes</p>'))
         sandbox.removeItem(gone)
@@ -290,8 +291,20 @@ console.log(names.includes('RateLimitError'), (await impatient.me()).actor)`
 
       // A message arrives while the program is not running.
       const late = sandbox.receiveMessage(oldest, '<p>Late</p>')
-      expect(await watchUntilRevoked(() => {})).toEqual([`${oldest} ${late}`])
+      expect((await watchUntilRevoked(() => {})).lines).toEqual([`${oldest} ${late}`])
       expect(existsSync(`${folder}/feed.db`)).toBe(true)
+
+      // A change that fails for ever is tried three times, and those behind it come.
+      const poison = sandbox.receiveMessage(oldest, '<p>Poison</p>')
+      const next = sandbox.receiveMessage(oldest, '<p>Next</p>')
+      const call = 'console.log(conversationId, id)'
+      const throws = `${call}\n  if (id === '${poison}') throw new Error('It fails for ever.')`
+      const failing = await edit(reader, 'watch.mts', call, throws)
+      const { file } = await edit(reader, failing.file, '[10, 60]', '[0.01, 0.06]')
+      const { lines, stderr } = await watchUntilRevoked(() => {}, file)
+      expect(lines).toEqual([...Array(3).fill(`${oldest} ${poison}`), `${oldest} ${next}`])
+      expect(stderr.match(/It fails for ever/g)).toHaveLength(3)
+      expect((await watchUntilRevoked(() => {})).lines).toEqual([])
     },
     'once.mts': async ({ run, sandbox }) => {
       expect(await run()).toMatchObject({ code: 0, stdout: '' })
