@@ -30,8 +30,7 @@ export interface ContactFile {
 interface Parsed {
   readonly record: readonly string[]
   readonly raw: string
-  /** How many bytes end with this row. Its number of lines counts CRLF in quotes twice. */
-  readonly info: { readonly bytes: number }
+  /** The line that it ends at, from 1. */
   readonly line: number
 }
 
@@ -44,7 +43,7 @@ interface Column {
   readonly isEmpty: boolean
 }
 
-/** A row that is not CSV, or has another number of cells than the header. */
+/** A line of a row that is not CSV, or a row with another number of cells than the header. */
 export interface BrokenRow {
   readonly line: number
   readonly raw: string
@@ -58,13 +57,15 @@ const rest = '*'
 const reasonColumn = 'reason'
 
 /**
- * Reads a CSV file: with `,`, `;` or a tab, with or without a first line `sep=;`, and with line breaks in quotes.
+ * Reads a CSV file: with `,`, `;` or a tab, with or without a first line `sep=;`, and with line breaks in quotes. Line
+ * breaks can be LF, CRLF and CR in one file, and are LF in the values.
  *
  * @param map the fields of columns that are not called `email` or `name`; an empty one leaves the column out
  * @param skipBroken whether rows that are not CSV are returned with the others, instead of an error
  */
-export function readContacts(text: string, map: Readonly<Record<string, string>>, skipBroken = false): ContactFile {
-  const [start = '', told] = /^"?sep=(.)"?\r?\n/.exec(text) ?? []
+export function readContacts(given: string, map: Readonly<Record<string, string>>, skipBroken = false): ContactFile {
+  const text = `${given.replace(/\r\n?/g, '\n')}\n`
+  const [start = '', told] = /^"?sep=(.)"?\n/.exec(text) ?? []
   const [firstLine = ''] = text.slice(start.length).split('\n', 1)
   const separators = firstLine.replace(/"[^"]*"/g, '')
   const most = [',', ';', '\t'].sort((a, b) => separators.split(b).length - separators.split(a).length)
@@ -79,7 +80,7 @@ export function readContacts(text: string, map: Readonly<Record<string, string>>
     return { name, number: index + 1, isEmpty: body.every(({ record }) => (record[index] ?? '').trim() === '') }
   })
   const rawOf = ({ raw, record }: Parsed): string => {
-    const own = raw.replace(/^[\r\n]+|[\r\n]+$/g, '')
+    const own = raw.replace(/^\n+|\n+$/g, '')
     if (!hasReason || record.length < names.length) return own
     const reason = record.at(-1) ?? ''
     const end = [quoted(reason), reason].find((each) => own.endsWith(delimiter + each)) ?? ''
@@ -117,50 +118,34 @@ function quoted(value: string): string {
   return `"${value.replaceAll('"', '""')}"`
 }
 
-/** Returns a function that returns the line at which a number of bytes ends. It is called with growing numbers. */
-function createLineCounter(text: string, before: number): (bytes: number) => number {
-  const all = Buffer.from(text)
-  let position = 0
-  let breaks = before
-  return (bytes) => {
-    // Latin-1 has a character for each byte.
-    const part = all.toString('latin1', position, bytes)
-    position = bytes
-    breaks += part.match(/\r\n|\r|\n/g)?.length ?? 0
-    return /[\r\n]$/.test(part) ? breaks : breaks + 1
-  }
-}
-
 /** @param before number of lines in front of the text */
 function parseRows(text: string, delimiter: string, before: number): { rows: Parsed[]; broken: BrokenRow[] } {
-  const skipped: { bytes: number; reason: string }[] = []
+  const reasons = new Map<number, string>()
   const options = {
     ...{ delimiter, raw: true, info: true, skip_empty_lines: true, relax_column_count: true },
-    skip_records_with_error: true,
-    on_skip(error: (CsvError & { bytes?: number }) | undefined) {
-      const reason = `The row is not CSV: ${error?.message.split(':')[0] ?? 'it cannot be read'}.`
-      skipped.push({ bytes: error?.bytes ?? 0, reason })
+    ...{ record_delimiter: '\n', skip_records_with_error: true },
+    on_skip(error: (CsvError & { lines?: number }) | undefined) {
+      reasons.set(error?.lines ?? 0, `The row is not CSV: ${error?.message.split(':')[0] ?? 'it cannot be read'}.`)
       return undefined
     },
   }
   // Its types do not know what `raw` and `info` return.
-  const parsed = parse(text, options) as unknown as Omit<Parsed, 'line'>[]
-  const all = [
-    ...parsed.map((row) => ({ bytes: row.info.bytes, row })),
-    ...skipped.map((row) => ({ bytes: row.bytes, row })),
-  ]
-  const lineAt = createLineCounter(text, before)
-  const lines = text.split(/\r\n|\r|\n/)
-  const rows: Parsed[] = []
+  const parsed = parse(text, options) as unknown as (Omit<Parsed, 'line'> & { info: { lines: number } })[]
+  const lines = text.split('\n')
   const broken: BrokenRow[] = []
-  for (const { bytes, row } of all.sort((one, other) => one.bytes - other.bytes)) {
-    const line = lineAt(bytes)
-    // A row with two errors is skipped twice.
-    if ('reason' in row && broken.at(-1)?.line === line) broken.pop()
-    // The parser has read it up to the error only.
-    if ('reason' in row) broken.push({ line, raw: lines[line - 1 - before] ?? '', reason: row.reason })
-    else rows.push({ ...row, line })
+  // What is between two rows was skipped: a quote that is not closed takes the lines below it with it.
+  const skip = (from: number, to: number) => {
+    const reason = [...reasons].find(([line]) => line > from)?.[1] ?? 'The row is not CSV.'
+    for (let at = from; at < to; at += 1)
+      if (lines[at] !== '') broken.push({ line: at + 1 + before, raw: String(lines[at]), reason })
   }
+  let last = 0
+  const rows = parsed.map(({ record, raw, info }): Parsed => {
+    skip(last, info.lines - raw.split('\n').length + 1)
+    last = info.lines
+    return { record, raw, line: last + before }
+  })
+  skip(last, lines.length - 1)
   return { rows, broken }
 }
 

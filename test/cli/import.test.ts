@@ -105,6 +105,49 @@ describe('import contacts', () => {
     })
   })
 
+  test.each<[string, string, string[], string[]]>([
+    [
+      'a quote that a later row closes',
+      'email,name\na@x.example,A\nk@x.example,"Lee\nb@x.example,B\nc@x.example,C\np@x.example,"Pam"\nd@x.example,D\n',
+      ['k@x.example,"Lee', 'b@x.example,B', 'c@x.example,C', 'p@x.example,"Pam"'],
+      ['a@x.example', 'd@x.example'],
+    ],
+    [
+      'a quote that nothing closes',
+      'email,name\r\na@x.example,A\r\n\r\nk@x.example,"Lee\r\n\r\nb@x.example,B\r\n',
+      ['k@x.example,"Lee', 'b@x.example,B'],
+      ['a@x.example'],
+    ],
+    [
+      'broken rows one after the other',
+      'sep=,\nemail,name\nj@x.example,"J "M" M"\nk@x.example,"K "M" M"\na@x.example,A',
+      ['j@x.example,"J "M" M"', 'k@x.example,"K "M" M"'],
+      ['a@x.example'],
+    ],
+  ])('--skip-broken loses no line of a file with %s', async (_, text, lost, good) => {
+    const { code, lines, stderr } = await importText(text, '--skip-broken', '--failed', place('failed.csv'))
+    expect({ code, lines }).toMatchObject({ code: 70, lines: [{ created: good.length, failed: lost.length }] })
+    expect(created().map(({ body }) => (body as { email: string }).email)).toEqual(good)
+    const rows = readFileSync(place('failed.csv'), 'utf8').trimEnd().split('\n').slice(1)
+    expect(rows.map((row) => row.replace(/,"The row is not CSV: [^"]*"$/, ''))).toEqual(lost)
+    const at = text.split(/\r?\n/)
+    const noted = [...stderr.matchAll(/"line":(\d+),"outcome":"failed"/g)].map(([, line]) => at[Number(line) - 1])
+    expect(noted).toEqual(lost)
+  })
+
+  const breaks = ['\n', '\r\n', '\r']
+  test.each(breaks.flatMap((one) => breaks.flatMap((two) => breaks.map((three) => [one, two, three]))))(
+    'the line breaks %j, %j and %j end a row each',
+    async (one, two, three) => {
+      const text = `email,name${one}a@x.example,A${two}b@x.example${three}c@x.example,"C${one}C"${two}d@x.example,D${three}`
+      const { lines, stderr } = await importText(text, '--skip-broken')
+      expect(lines).toMatchObject([{ created: 3, failed: 1 }])
+      expect(stderr).toContain('Line 3: The row has 1 cell')
+      const names = created().map(({ body }) => (body as { name: string }).name)
+      expect(names.sort()).toEqual(['A', 'C\nC', 'D'])
+    },
+  )
+
   test('names a file of UTF-16', async () => {
     const { failure } = await importText(Buffer.from('\uFEFFemail\na@example.com\n', 'utf16le'))
     expect(failure).toMatchObject({ message: expect.stringContaining('is UTF-16'), hint: 'Save it as UTF-8.' })
