@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { type FileHandle, lstat, open, readFile, rm, writeFile } from 'node:fs/promises'
+import { type FileHandle, lstat, open, rm, writeFile } from 'node:fs/promises'
 import { parse } from 'csv-parse'
 import type { Checkpoint } from '../index.ts'
 import { isObject, parseObject } from '../shared/json.ts'
@@ -33,7 +33,7 @@ export interface Sink {
 /** How far a file of an export has come. */
 interface Progress {
   readonly bytes: number
-  /** SHA-256 of the first and the last 4 KiB below `bytes`. */
+  /** SHA-256 of them. */
   readonly digest: string
   /** The number of the file in its file system, which tells it from another one as long as it is empty. */
   readonly inode: string
@@ -49,6 +49,8 @@ interface OpenFile {
   readonly handle: FileHandle
   /** The number of bytes that were written. */
   bytes: number
+  /** What they are hashed with. */
+  readonly hash: Hash
 }
 
 /**
@@ -122,14 +124,15 @@ export class ExportFiles implements Sink {
 
   async #open(path: string, progress: Progress | undefined): Promise<void> {
     if (progress === undefined) {
-      this.#files.push({ path, handle: await create(path), bytes: 0 })
+      this.#files.push({ path, handle: await create(path), bytes: 0, hash: createHash('sha256') })
       return
     }
     const handle = await openOwn(path, this.isComplete ? 'r' : 'r+').catch((thrown: NodeJS.ErrnoException) => {
       throw thrown.code === 'ENOENT' ? refused(this.#checkpoint, 'has lost its file') : thrown
     })
-    this.#files.push({ path, handle, bytes: progress.bytes })
-    await check(path, handle, progress, this.isComplete)
+    const hash = createHash('sha256')
+    this.#files.push({ path, handle, bytes: progress.bytes, hash })
+    await check(path, handle, hash, progress, this.isComplete)
   }
 
   get isEmpty(): boolean {
@@ -154,6 +157,7 @@ export class ExportFiles implements Sink {
       const data = Buffer.from(texts[index] ?? '')
       await writeAll(file.handle, data, file.bytes)
       file.bytes += data.length
+      file.hash.update(data)
     }
   }
 
@@ -162,10 +166,10 @@ export class ExportFiles implements Sink {
     const noted = new Map([...this.#noted, ...this.failed])
     await this.#note(noted)
     const files: Progress[] = []
-    for (const { handle, bytes } of this.#files) {
+    for (const { handle, bytes, hash } of this.#files) {
       await handle.sync()
       const { ino } = await handle.stat({ bigint: true })
-      files.push({ bytes, digest: await digestOf(handle, bytes), inode: String(ino) })
+      files.push({ bytes, digest: hash.copy().digest('hex'), inode: String(ino) })
     }
     const saved: Saved = { options: this.#options, cursor, done, files }
     await replaceFile(this.#checkpoint, `${JSON.stringify(saved)}\n`)
@@ -232,10 +236,11 @@ async function readFailed(path: string): Promise<FailedItem[]> {
 
 /** Reads a text that an earlier run has written, if there is one. */
 async function readOwn(path: string): Promise<string | undefined> {
-  // Also a link that leads nowhere is there.
-  if ((await lstat(path).catch(() => undefined)) === undefined) return undefined
-  const handle = await openOwn(path, 'r')
-  return handle.readFile('utf8').finally(() => handle.close())
+  const handle = await openOwn(path, 'r').catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code === 'ENOENT') return undefined
+    throw thrown
+  })
+  return handle?.readFile('utf8').finally(() => handle.close())
 }
 
 /**
@@ -251,10 +256,10 @@ async function lockExport(path: string): Promise<AsyncDisposable> {
       return { [Symbol.asyncDispose]: () => rm(lock, { force: true }) }
     } catch (thrown) {
       if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown
-      const owner = await readFile(lock, 'utf8').catch(() => '')
+      const [owner = ''] = /^\d+$/.exec((await readOwn(lock)) ?? '') ?? []
       if (attempt > 3 || isRunning(owner)) {
         const hint = `Wait for it. If there is none, remove ${lock}.`
-        throw new CommandError(75, `Another export to ${path} is running (process ${owner}).`, hint)
+        throw new CommandError(75, `Another export to ${path} is running (process ${owner || 'unknown'}).`, hint)
       }
       await rm(lock, { force: true })
     }
@@ -263,7 +268,7 @@ async function lockExport(path: string): Promise<AsyncDisposable> {
 
 function isRunning(owner: string): boolean {
   // It is empty for a moment after it was created.
-  if (!/^\d+$/.test(owner)) return true
+  if (owner === '') return true
   try {
     return process.kill(Number(owner), 0)
   } catch (thrown) {
@@ -302,25 +307,16 @@ async function create(path: string): Promise<FileHandle> {
   }
 }
 
-async function check(path: string, handle: FileHandle, progress: Progress, isDone: boolean): Promise<void> {
+/** Hashes what an earlier run has written, and throws if it was changed. */
+async function check(path: string, handle: FileHandle, hash: Hash, progress: Progress, isDone: boolean): Promise<void> {
   const { bytes, digest, inode } = progress
   const { size, ino } = await handle.stat({ bigint: true })
   if (size < bytes || (isDone && size > bytes))
     throw refused(path, `has ${size} bytes, and had ${bytes} at its checkpoint`)
-  const isSame = bytes === 0 ? String(ino) === inode : (await digestOf(handle, bytes)) === digest
+  const written = bytes === 0 ? [] : handle.createReadStream({ start: 0, end: bytes - 1, autoClose: false })
+  for await (const chunk of written) hash.update(chunk)
+  const isSame = bytes === 0 ? String(ino) === inode : hash.copy().digest('hex') === digest
   if (!isSame) throw refused(path, 'is not the file of its checkpoint')
-}
-
-const digested = 4096
-
-async function digestOf(handle: FileHandle, bytes: number): Promise<string> {
-  const hash = createHash('sha256')
-  const length = Math.min(bytes, digested)
-  for (const position of [0, bytes - length]) {
-    const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(length), position, length })
-    hash.update(buffer.subarray(0, bytesRead))
-  }
-  return hash.digest('hex')
 }
 
 function refused(path: string, problem: string): CommandError {

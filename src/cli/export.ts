@@ -8,6 +8,7 @@ import {
   type Checkpoint,
   CursorRejectedError,
   InsufficientScopeError,
+  InvalidArgumentError,
   jobOptions,
   NotFoundError,
   type SupportWorkspace,
@@ -233,14 +234,18 @@ function createReader(workspace: SupportWorkspace, { parts }: Job, { failed }: S
       const row = { ...item, ...Object.fromEntries(await Promise.all(lists)) }
       inRow = 0
       return [row]
-    } catch (thrown) {
+    } catch (caught) {
+      const isNoId = caught instanceof InvalidArgumentError
+      const thrown = isNoId
+        ? new CommandError(70, 'The service sent an id that no path can have.', 'Report it to the service.')
+        : caught
       if (thrown instanceof NotFoundError && !(await isThere(id, workspace, signal))) {
         terminal.note(`The conversation ${oneLine(id)} was removed during the export.`, { id })
         failed.delete(id)
         return []
       }
       inRow += 1
-      if (isOfAll(thrown) || inRow >= mostFailures) throw thrown
+      if ((!isNoId && isOfAll(thrown)) || inRow >= mostFailures) throw thrown
       const { message: reason, exitCode } = describeFailure(thrown, [])
       failed.set(id, { id, reason, isLater: exitCode === 75, item })
       terminal.note(`The conversation ${oneLine(id)} could not be read. ${reason}`, { id, reason })

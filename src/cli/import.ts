@@ -6,18 +6,18 @@ import { Argument, type Command, InvalidArgumentError as InvalidFlagError } from
 import {
   ActorSelfRequiredError,
   AdaptiveRateLimiter,
-  BadRequestError,
+  ApiError,
+  InsufficientScopeError,
   InvalidArgumentError,
   jobOptions,
   SupportWorkspace,
-  UnprocessableError,
 } from '../index.ts'
 import { UnconfirmedWriteError, type WriteCheck, WriteJournal } from '../journal/index.ts'
 import { type SqliteStorage, sqliteStorage } from '../storage/index.ts'
 import { tellWho } from './call.ts'
 import { type ContactRow, type FailedRow, readContacts } from './contact-file.ts'
 import { CommandError, commandOf, describeFailure, usage } from './errors.ts'
-import { showRows } from './format.ts'
+import { showRows, valueAt } from './format.ts'
 import { checkBody } from './names.ts'
 import { collectPairs, type OptionsOf, profileOption, undocumentedOption } from './options.ts'
 import { createFolder, makePrivate, openOwn, requireSqlite } from './private-files.ts'
@@ -133,6 +133,7 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
   const body = Object.fromEntries(file.fields.map((field) => [field, '']))
   checkBody('contacts.create', body, flags.undocumented, '--map')
   // Before the rows are sent whose failures it is for.
+  if (failedPath === '') throw usage('--failed is empty.', 'Name a file.')
   if (failedPath !== undefined) await access(`${dirname(failedPath)}/`, constants.W_OK)
   const counts = { created: 0, createdBefore: 0, existed: 0, repeated: 0, failed: 0, unconfirmed: 0 }
   const failed: FailedRow[] = file.broken.map((row) => [row, row.reason])
@@ -195,8 +196,9 @@ async function prepare(
   if (!dryRun) await tellWho(session, terminal)
   const existing = new Set<string>()
   if (check) {
-    for await (const { user } of workspace.contacts.list({ limit: 100 }, { signal })) {
-      if (typeof user?.email === 'string') existing.add(user.email.trim().toLowerCase())
+    for await (const contact of workspace.contacts.list({ limit: 100 }, { signal })) {
+      const email = valueAt(contact, 'user.email')
+      if (typeof email === 'string') existing.add(email.trim().toLowerCase())
     }
   }
   const checks = new Map<string, number>()
@@ -238,6 +240,9 @@ async function prepare(
   }
 }
 
+/** The statuses below 500 that are about the token, the service or the rate. */
+const statusesOfAll = [401, 404, 408, 429]
+
 /** Returns what an error says about its row. Throws an error that is about all of them. */
 function resultOf(thrown: unknown): Result {
   // Without attempts, an earlier run has sent it.
@@ -245,8 +250,9 @@ function resultOf(thrown: unknown): Result {
     return ['unconfirmed', describeFailure(thrown, []).message, thrown.attempts.length > 0]
   // An earlier run has created the contact from another row.
   if (thrown instanceof InvalidArgumentError && thrown.argument === 'write') return ['existed']
-  const isOfRow = [UnprocessableError, BadRequestError, InvalidArgumentError].some((type) => thrown instanceof type)
-  if (!isOfRow || thrown instanceof ActorSelfRequiredError) throw thrown
+  const isOfToken = [ActorSelfRequiredError, InsufficientScopeError].some((type) => thrown instanceof type)
+  const isOfRow = thrown instanceof ApiError && thrown.status < 500 && !statusesOfAll.includes(thrown.status)
+  if (isOfToken || !(isOfRow || thrown instanceof InvalidArgumentError)) throw thrown
   return ['failed', describeFailure(thrown, []).message]
 }
 

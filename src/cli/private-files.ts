@@ -1,7 +1,11 @@
-import { constants, type Stats } from 'node:fs'
-import { chmod, type FileHandle, lstat, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { constants, openSync, type Stats } from 'node:fs'
+import { chmod, type FileHandle, lstat, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { Socket } from 'node:net'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
+import { addAbortSignal } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { CommandError, usage } from './errors.ts'
 import type { Io, Terminal } from './terminal.ts'
 
@@ -141,9 +145,19 @@ export function requireSqlite(what: string): void {
   )
 }
 
-/** Reads a file. Its errors have the path, which Node leaves out if it is a folder. */
-export async function readBytes(path: string): Promise<Buffer> {
-  return readFile(path).catch((thrown: Error) => Promise.reject(Object.assign(thrown, { path })))
+/** Reads a file or a named pipe. Its errors have the path, which Node leaves out if it is a folder. */
+export async function readBytes(path: string, signal: AbortSignal): Promise<Buffer> {
+  const { O_RDONLY, O_NONBLOCK = 0 } = constants
+  const read = async () => {
+    if (!(await stat(path)).isFIFO()) return readFile(path)
+    // Opening it otherwise waits for a writer, and nothing could interrupt that.
+    const pipe = new Socket({ fd: openSync(path, O_RDONLY | O_NONBLOCK), writable: false })
+    return buffer(addAbortSignal(signal, pipe)).finally(() => signal.throwIfAborted())
+  }
+  return read().catch((thrown: Error) => {
+    signal.throwIfAborted()
+    throw Object.assign(thrown, { path })
+  })
 }
 
 const longestWait = 1_000
@@ -160,16 +174,19 @@ export async function replaceFile(
   platform: string = process.platform,
   move = rename,
 ): Promise<void> {
-  // An old file was left by a crash. A link could lead to a file of somebody else.
-  await rm(`${path}.new`, { force: true })
-  await writeFile(`${path}.new`, text, { flag: 'wx', mode: 0o600, flush: true })
+  // Another name could belong to somebody else.
+  const next = `${path}.${randomUUID()}`
   for (let waited = 0; ; waited += 50) {
     try {
-      return await move(`${path}.new`, path)
+      if (waited === 0) await writeFile(next, text, { flag: 'wx', mode: 0o600, flush: true })
+      return await move(next, path)
     } catch (thrown) {
       const { code } = thrown as NodeJS.ErrnoException
       const isHeld = platform === 'win32' && (code === 'EPERM' || code === 'EBUSY')
-      if (!isHeld || waited >= longestWait) throw thrown
+      if (!isHeld || waited >= longestWait) {
+        await rm(next, { force: true })
+        throw thrown
+      }
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
   }

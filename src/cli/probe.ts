@@ -1,7 +1,7 @@
+import { open, rm } from 'node:fs/promises'
 import type { Command } from '@commander-js/extra-typings'
 import { CommandError } from './errors.ts'
 import { profileOption } from './options.ts'
-import { replaceFile } from './private-files.ts'
 import { askService, type Finding, largestLimit } from './probe-questions.ts'
 import { pause } from './probe-requests.ts'
 import { withSession } from './session.ts'
@@ -13,17 +13,27 @@ export function addProbe(program: Command, terminal: Terminal): void {
     .command('probe')
     .description('find out with GET requests which inferred facts are true of the service')
     .addOption(profileOption)
-    .option('--out <file>', 'also write the findings as JSON to a file')
+    .option('--out <file>', 'also write the findings as JSON to a new file')
     .option('--yes', 'the owner of the token agrees to the requests')
     .action(({ out, yes, ...flags }) =>
       withSession(terminal, flags, async ({ origin, readToken }) => {
         terminal.say(announcement)
         await terminal.confirm('Send these requests?', yes)
         const accessToken = await readToken()
-        const result = await askService({ baseUrl: origin.baseUrl, accessToken, signal: terminal.io.signal })
-        // Shown before it is written, because its reader can still end the command.
-        await terminal.show(result, tableOf(result.findings))
-        if (out !== undefined) await replaceFile(out, `${JSON.stringify(result, null, 2)}\n`)
+        const file = out === undefined ? undefined : await open(out, 'wx', 0o600)
+        const ask = async () => {
+          const found = await askService({ baseUrl: origin.baseUrl, accessToken, signal: terminal.io.signal })
+          // Shown before it is written, because its reader can still end the command.
+          await terminal.show(found, tableOf(found.findings))
+          await file?.writeFile(`${JSON.stringify(found, null, 2)}\n`)
+          return found
+        }
+        const result = await ask()
+          .catch(async (thrown) => {
+            if (out !== undefined) await rm(out, { force: true })
+            throw thrown
+          })
+          .finally(() => file?.close())
         terminal.note(`${result.requests} requests were answered.`, { requests: result.requests })
         if (result.stopped !== null) throw new CommandError(75, result.stopped, 'What was found until then is shown.')
       }),

@@ -5,7 +5,7 @@ import type { Terminal } from './terminal.ts'
 
 /** Reads a text that a person has written, from a file or from stdin (`-`). A byte order mark is left out. */
 export async function readText(path: string, terminal: Terminal): Promise<string> {
-  const bytes = path === '-' ? await terminal.readAll() : await readBytes(path)
+  const bytes = path === '-' ? await terminal.readAll() : await readBytes(path, terminal.io.signal)
   const name = path === '-' ? 'stdin' : path
   const isUtf16 = /^(fffe|feff|(?!00)..00(?!00)..00|00(?!00)..00(?!00)..)/.test(bytes.toString('hex', 0, 4))
   if (isUtf16) throw new CommandError(70, `${name} is UTF-16, as some editors write it.`, 'Save it as UTF-8.')

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
   chownSync,
@@ -330,7 +331,12 @@ describe('export', () => {
       (path) => writeFileSync(path, '', { mode: 0o644 }),
     ],
     ['beside a folder', 'out.ndjson.checkpoint is not a regular file.', (path) => mkdirSync(`${path}.checkpoint`)],
-    ['beside one', '.checkpoint.new cannot be opened (ERR_FS_EISDIR).', (path) => mkdirSync(`${path}.checkpoint.new`)],
+    ['beside a lock that is a link', '.lock is a symbolic link.', (path) => symlinkSync('/etc/passwd', `${path}.lock`)],
+    [
+      'beside a lock that is a named pipe',
+      '.lock is not a regular file.',
+      (path) => execFileSync('mkfifo', [`${path}.lock`]),
+    ],
   ])('--out that is %s is a mistake', async (_, message, prepare) => {
     prepare(join(folder, 'out.ndjson'))
     const { code, failure } = await exportTo('out.ndjson')
@@ -341,6 +347,46 @@ describe('export', () => {
     await exportTwoPages('out.ndjson')
     env.SUPPORT_WORKSPACE_TOKEN = sandbox.issueToken({ organization: sandbox.state.organizations[1]?.id ?? '' })
     expect((await exportTo('out.ndjson')).failure.message).toContain('of another organization')
+  })
+
+  test('prints nothing of a lock that has no number of a process, and leaves it and files of other names alone', async () => {
+    writeFileSync(join(folder, 'out.ndjson.lock'), 'precious')
+    const { code, failure } = await exportTo('out.ndjson')
+    expect([code, failure.message]).toEqual([75, expect.stringContaining('is running (process unknown).')])
+    rmSync(join(folder, 'out.ndjson.lock'))
+    writeFileSync(join(folder, 'out.ndjson.checkpoint.new'), 'precious')
+    expect((await exportTo('out.ndjson')).code).toBe(0)
+    expect(read('out.ndjson.checkpoint.new')).toBe('precious')
+    expect(readdirSync(folder).sort()).toEqual(['out.ndjson', 'out.ndjson.checkpoint', 'out.ndjson.checkpoint.new'])
+  })
+
+  test('refuses a file that was changed in its middle, and changes nothing', async () => {
+    await exportTwoPages('out.ndjson')
+    const text = read('out.ndjson')
+    const middle = text.indexOf('"id"', text.length / 2) + 1
+    expect(middle).toBeGreaterThan(4_096)
+    expect(text.length - middle).toBeGreaterThan(4_096)
+    const changed = `${text.slice(0, middle)}ID${text.slice(middle + 2)}`
+    writeFileSync(join(folder, 'out.ndjson'), changed)
+    const { code, failure } = await exportTo('out.ndjson')
+    expect([code, failure.message]).toEqual([70, expect.stringContaining('is not the file of its checkpoint.')])
+    expect(read('out.ndjson')).toBe(changed)
+  })
+
+  test.each(['..', '.', '', 'a\ud800'])('an item whose id is %j is one that cannot be read', async (id) => {
+    const items = [{ id }, ...sandbox.state.conversations.slice(0, 2)]
+    sandbox.faults.add({ path: /conversations$/, status: 200, body: { data: items, page_metadata: { after: null } } })
+    const { code, lines, failure } = await exportTo('out.ndjson', '--with', 'notes')
+    expect([code, lines, failure.message]).toEqual([70, [], '1 item could not be read.'])
+    expect(rows('out.ndjson').map((row) => row.id)).toEqual(items.slice(1).map((item) => item.id))
+    expect(rows('out.ndjson.failed')).toMatchObject([{ id, item: { id } }])
+  })
+
+  test('five ids in a row that are none end it with 70', async () => {
+    const data = Array.from({ length: 6 }, (_, index) => ({ id: `\ud800${index}` }))
+    sandbox.faults.add({ path: /conversations$/, status: 200, body: { data, page_metadata: { after: null } } })
+    const { code, failure } = await exportTo('out.ndjson', '--with', 'notes')
+    expect([code, failure.message]).toEqual([70, expect.stringContaining('The service sent an id')])
   })
 
   test.each([
@@ -363,7 +409,7 @@ describe('export', () => {
 describe('replaceFile', () => {
   test('does not write through a link that somebody has put there', async () => {
     writeFileSync(join(folder, 'precious'), 'mine')
-    symlinkSync('precious', join(folder, 'file.new'))
+    symlinkSync('precious', join(folder, 'file'))
     await replaceFile(join(folder, 'file'), 'text', process.platform)
     expect([read('precious'), read('file')]).toEqual(['mine', 'text'])
     expect(readdirSync(folder).sort()).toEqual(['file', 'precious'])
@@ -377,6 +423,7 @@ describe('replaceFile', () => {
     while (move.mock.calls.length === 0) await new Promise((resolve) => setImmediate(resolve))
     await vi.advanceTimersByTimeAsync(1_000)
     expect(await ended).toBe('EPERM')
+    expect(readdirSync(folder)).toEqual([])
   })
 
   const held = (times: number, code: string) => {

@@ -1,5 +1,7 @@
+import { execFile, execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type { Sandbox } from 'support-workspace-sdk/sandbox'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { jitter } from '../helpers/clock.ts'
@@ -357,6 +359,45 @@ describe('import contacts', () => {
     const { code, failure } = await importText('email\na@example.com\n', '--failed', place(name))
     expect([code, failure.message]).toEqual([2, expect.stringContaining(message)])
     expect(sandbox.requests).toEqual([])
+  })
+
+  test('refuses an empty --failed', async () => {
+    const { code, failure } = await importText('email\na@example.com\n', '--failed', '')
+    expect([code, failure.message]).toEqual([2, '--failed is empty.'])
+    expect(sandbox.requests).toEqual([])
+  })
+
+  test.each([400, 403, 409, 413, 422, 451])('a %i is about its row, and the others go on', async (status) => {
+    sandbox.faults.add({ method: 'POST', status })
+    const rows = Array.from({ length: 12 }, (_, index) => `c${index}@example.com,C\n`)
+    const { code, lines, stderr } = await importText(`email,name\n${rows.join('')}`, '--failed', place('failed.csv'))
+    expect({ code, lines }).toMatchObject({ code: 70, lines: [{ created: 11, failed: 1 }] })
+    const [, line] = /"line":(\d+),"outcome":"failed"/.exec(stderr) ?? []
+    expect(readFileSync(place('failed.csv'), 'utf8')).toContain(rows[Number(line) - 2]?.trim())
+  })
+
+  test.each<[number, object | undefined, number]>([
+    [401, undefined, 77],
+    [403, { error: 'insufficient_scope', required_scopes: ['contacts:write'] }, 77],
+    [404, undefined, 3],
+  ])('a %i is about all rows, and ends it', async (status, body, exit) => {
+    sandbox.faults.add({ method: 'POST', status, body, times: Infinity })
+    const rows = Array.from({ length: 40 }, (_, index) => `c${index}@example.com\n`)
+    expect((await importText(`email\n${rows.join('')}`)).code).toBe(exit)
+    expect(created().length).toBeLessThan(12)
+  })
+
+  test('reads a named pipe, and can be interrupted before a writer comes', async () => {
+    execFileSync('mkfifo', [place('pipe')])
+    const args = ['import', 'contacts', place('pipe'), '--state', place('state'), '--json']
+    const waiting = start(args, { env })
+    await new Promise((resolve) => setImmediate(resolve))
+    waiting.interrupt()
+    expect((await waiting.ended).code).toBe(130)
+    const reading = start(args, { env })
+    const writing = promisify(execFile)('sh', ['-c', `printf 'email\\na@example.com\\n' > ${place('pipe')}`])
+    expect(await reading.ended).toMatchObject({ code: 0, lines: [{ created: 1 }] })
+    await writing
   })
 
   test('refuses a folder', async () => {

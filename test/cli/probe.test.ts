@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSandbox, type SandboxOptions } from 'support-workspace-sdk/sandbox'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
@@ -345,6 +345,20 @@ test('prints one line for each question to a person, and writes all findings to 
   expect(statSync(file).mode & 0o777).toBe(0o600)
 })
 
+test.each<[string, (path: string) => void]>([
+  ['a file', (path) => writeFileSync(path, 'precious')],
+  ['a link', (path) => symlinkSync('precious', path)],
+  ['a folder', (path) => mkdirSync(path)],
+])('refuses --out that is %s before a request', async (_, prepare) => {
+  const file = join(createFolder(), 'found.json')
+  prepare(file)
+  writeFileSync(`${file}.new`, 'mine')
+  const { running, sent } = startProbe({}, ['--yes', '--out', file])
+  const { code, stderr } = await running.ended
+  expect([code, stderr]).toEqual([2, expect.stringContaining('found.json cannot be opened (EEXIST).')])
+  expect([sent, readdirSync(join(file, '..'))]).toEqual([[], ['found.json', 'found.json.new']])
+})
+
 test.each<[string, Given, string]>([
   ['without a terminal', {}, 'Pass --yes.'],
   ['after a no', { terminals: ['stdin', 'stderr'], stdin: 'n\n' }, 'The answer was no.'],
@@ -358,8 +372,11 @@ test.each<[string, Given, string]>([
 })
 
 test('Ctrl+C ends it between two requests', async () => {
-  const { running } = startProbe({ request: () => void running.interrupt() })
+  const folder = createFolder()
+  const difference = { request: () => void running.interrupt() }
+  const { running } = startProbe(difference, ['--yes', '--out', join(folder, 'found.json')])
   expect((await running.ended).code).toBe(130)
+  expect(readdirSync(folder)).toEqual([])
 })
 
 test('prints nothing of the data of a service', async () => {
