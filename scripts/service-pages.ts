@@ -25,7 +25,7 @@ export async function generatedPages(): Promise<Record<string, string>> {
   }
 }
 
-/** Returns the page of facts, which is written by hand, with new tables of the notes on operations. */
+/** Returns the page of facts, which is written by hand, with new lists of the notes on operations. */
 function withNotes(page: string): string {
   return page.replace(
     /(<!-- notes on (\w+) -->\n)[\s\S]*?(<!-- end -->)/g,
@@ -36,10 +36,10 @@ function withNotes(page: string): string {
 function notesOf(resource: string): string {
   const own = Object.values(operations).filter(({ id }) => id.split('.')[0] === resource)
   const notes = own.flatMap(({ id, notes }) =>
-    notes.map((note) => [`\`${id}\`: ${withoutPeriod(note.text)}`, note.evidence, sourcesOf(note)]),
+    notes.map((note) => `- \`${id}\`: ${withoutPeriod(note.text)} (${note.evidence}, ${sourcesOf(note)})`),
   )
   if (notes.length === 0) throw new Error(`docs/service.md names the resource ${resource}, which has no notes.`)
-  return table(['Fact', 'Evidence', 'Source'], notes)
+  return notes.join('\n')
 }
 
 function fieldsPage(): string {

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { Command } from '@commander-js/extra-typings'
+import { InvalidArgumentError } from '../errors/index.ts'
 import type { FaultRule, RecordedRequest, Sandbox, SandboxOptions } from '../sandbox/index.ts'
 import { programName, usage } from './errors.ts'
 import { collect, type OptionsOf } from './options.ts'
@@ -94,7 +95,7 @@ async function serve(flags: Flags, terminal: Terminal): Promise<void> {
     await terminal.print(welcome(sandbox, tokens, terminal.io.platform))
     if (!signal.aborted) await once(signal, 'abort')
   } catch (thrown) {
-    throw thrown instanceof TypeError ? asFlag(thrown) : thrown
+    throw thrown instanceof InvalidArgumentError ? asFlag(thrown) : thrown
   }
 }
 
@@ -134,24 +135,31 @@ const flagNames: Readonly<Record<string, string>> = {
   self: 'self-token',
   app: 'app-token',
   allowedHosts: 'allowed-host',
+  uri: 'redirect-uri',
 }
 
-/** Names the flag in the sandbox's message about an option: "The sandbox option `rateLimit` must be …". */
-function asFlag({ message }: TypeError): Error {
-  const named = message
-    .replace(/^The (?:sandbox option|`\w+` field) `(\w+)`/, (_, name: string) => {
-      return `--${flagNames[name] ?? name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
-    })
-    .replace(/^The redirect URI/, '--redirect-uri')
-  return usage(named, 'Run it with --help to list the options.')
+/** Names the flags in the sandbox's message about an option: "`rateLimit` must be …". */
+function asFlag(error: InvalidArgumentError): Error {
+  const problem = problemOf(error).replace(/`(\w+)`/g, (_, name: string) => {
+    return `--${flagNames[name] ?? name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+  })
+  return usage(problem, 'Run it with --help to list the options.')
+}
+
+/** Returns a message without its hint, and without the kind of what was typed, which is always text. */
+function problemOf({ message, hint }: Pick<InvalidArgumentError, 'message' | 'hint'>): string {
+  return message.replace(` ${hint}`, '').replace(/, not an? [\w ]+\.$/, '.')
 }
 
 function readFault(text: string, parse: (text: string) => FaultRule): FaultRule {
   try {
     return parse(text)
   } catch (thrown) {
-    const problem = thrown instanceof Error ? thrown.message : String(thrown)
-    throw usage(`--fault ${JSON.stringify(text)} is invalid. ${problem}`, 'Run it with --help to list the options.')
+    if (!(thrown instanceof InvalidArgumentError)) throw thrown
+    throw usage(
+      `--fault ${JSON.stringify(text)} is invalid. ${problemOf(thrown)}`,
+      'Run it with --help to list the options.',
+    )
   }
 }
 

@@ -26,7 +26,6 @@ import type { RequestErrorDetails } from '../errors/request-error.ts'
 import type { CallRecord } from './call-record.ts'
 import { errorDetails, readErrorBody } from './error-body.ts'
 import type { FetchFault } from './fetch-error.ts'
-import { isCustom, type Operation } from './operation.ts'
 import type { ResponseHead, UnusableResponse } from './response.ts'
 import { longestRetryAfter, retryAfterOf } from './retry.ts'
 
@@ -171,7 +170,7 @@ export function unusableError(record: CallRecord, response: ResponseHead, unusab
   return createError(UnexpectedResponseError, record, {
     // It can name a key of the response.
     message: `${id} received an unusable response (${response.status}): ${redact(message, record.secrets)}.`,
-    hint: hint ?? (isCustom(record.call.operation) ? customHints[reason] : undefined) ?? responseHints[reason],
+    hint: hint ?? responseHints[reason],
     isConfiguration: reason !== 'not-json' || hint !== undefined,
     outcome: 'unknown',
     // A gateway might have replaced or cut off the body once.
@@ -181,17 +180,13 @@ export function unusableError(record: CallRecord, response: ResponseHead, unusab
   })
 }
 
-/** Hints for operations that the caller defined. */
-const customHints: Partial<Record<UnexpectedResponseReason, string>> = {
-  envelope: 'Make sure that the `envelope` of the operation describes the response, for example "list" or "bare".',
-  schema: 'Make sure that the `response` schema of the operation describes the response.',
-}
-
 const responseHints: Readonly<Record<UnexpectedResponseReason, string>> = {
   redirect: 'Redirects are not followed, to protect the token. Set `baseUrl` to the final address of the service.',
   'not-json': 'The response may have been cut off. Try again.',
-  envelope: 'Make sure that `baseUrl` is the API. If the service has changed, update this package.',
-  schema: 'Use `validation: "observe"` to accept the data as sent, and report the mismatch.',
+  envelope:
+    'Make sure that `baseUrl` is the API. If you defined the operation, correct its `envelope`. If the service has changed, update this package.',
+  schema:
+    'If you defined the operation, correct its `response` schema. Otherwise use `validation: "observe"` to accept the data as sent, and report the mismatch.',
   'too-large': 'Request fewer items with `limit`, or raise `maxResponseBytes`.',
 }
 
@@ -209,20 +204,11 @@ export type CallerPart = keyof typeof callerParts
  * Returns the error of the call when a function of the caller has thrown. Before the first request, this is the thrown
  * error. Later, the thrown error is the cause.
  */
-export function callerError(record: CallRecord, thrown: unknown, part: CallerPart): unknown {
-  const isOurs = record.isOwnError(thrown) || record.clock.isEnd(thrown)
-  return isOurs || record.sent === 0 ? thrown : couldNotRetryError(record, thrown, part)
-}
-
-/**
- * Creates the error when a function of the caller fails before a retry. Its error becomes the cause. If this error is
- * from the package, its hint and remedy can say that another try is useless, for example because the connection was
- * removed.
- */
-function couldNotRetryError(record: CallRecord, cause: unknown, part: CallerPart): RequestError {
-  const { hint, remedy } = isLasting(cause)
-    ? cause
-    : { hint: `Check the ${part}, then try again.`, remedy: 'retry' as const }
+export function callerError(record: CallRecord, cause: unknown, part: CallerPart): unknown {
+  if (record.isOwnError(cause) || record.clock.isEnd(cause) || record.sent === 0) return cause
+  // An error of this package can say that another try is useless, for example because the connection was removed.
+  const advice = { hint: `Check the ${part}, then try again.`, remedy: 'retry' } as const
+  const { hint, remedy } = isLasting(cause) ? cause : advice
   const problem = safeCause(cause, record.secrets).message.replace(hint, '').replace(/\. *$/, '')
   return createError(RequestError, record, {
     message: `${record.call.operation.id} failed and could not be retried, because ${callerParts[part]}: ${problem}.`,
@@ -247,7 +233,7 @@ export function refusedError(record: CallRecord, head: ResponseHead, text: strin
   const code = body.code && redact(body.code, secrets)
   const description = body.description && redact(body.description, secrets)
   const retryAfter = retryAfterOf(head)
-  const [ErrorClass, remedy, step] = meaningOf(record, { status, code, description, retryAfter })
+  const [ErrorClass, remedy, step] = meaningOf(record, { status, code, retryAfter })
   // The prefix is documented (docs/service.md#tokens).
   const isForeign = status === 401 && !secrets.some((secret) => secret.startsWith('swot_'))
   const aboutToken = isForeign ? 'Tokens of the service begin with `swot_`, and this one does not. ' : ''
@@ -278,7 +264,6 @@ type Meaning = readonly [ErrorClass: typeof ApiError, remedy: Remedy, hint: stri
 interface Refusal {
   readonly status: number
   readonly code: string | undefined
-  readonly description: string | undefined
   /** The requested delay, in milliseconds. */
   readonly retryAfter: number | undefined
 }
@@ -296,14 +281,14 @@ function meaningOf({ call: { operation }, cursor }: CallRecord, refusal: Refusal
   if (operation.method === 'POST' && status === 409) return [AlreadyExistsError, 'fix', existsHint]
   const meaning = byStatus[status] ?? (status >= 500 ? serverError : otherStatus)
   const [ErrorClass, remedy] = meaning
-  if (operation.evidence === 'inferred' && mayLackPath(operation, refusal)) {
+  const hasId = operation.path.includes('{')
+  if (operation.evidence === 'inferred' && (status === 404 || status === 405)) {
     const path = `${operation.method} ${operation.path}`
-    const hint = `The path ${path} is inferred, not documented: if yours differs, describe it with \`defineOperation\` and call it with \`workspace.call\`.`
+    const first = status === 404 && hasId ? `${meaning[2]} ` : ''
+    const hint = `${first}The path ${path} is inferred, not documented: if yours differs, describe it with \`defineOperation\` and call it with \`workspace.call\`.`
     return [ErrorClass, remedy, hint]
   }
-  if (status === 404 && !operation.path.includes('{')) {
-    return [ErrorClass, remedy, 'Check `baseUrl`: the service has no such path.']
-  }
+  if (status === 404 && !hasId) return [ErrorClass, remedy, 'Check `baseUrl`: the service has no such path.']
   return remedy === 'retry' && retryAfter ? [ErrorClass, remedy, `Try again after ${seconds(retryAfter)}.`] : meaning
 }
 
@@ -334,13 +319,3 @@ const existsHint = 'Look for the existing one, which may differ from what was se
 
 const cursorHint =
   'The service no longer accepts the cursor: it may have expired, or belong to another list or query. How long a cursor is valid is not documented. Read the list from its start: leave out `resumeFrom`, `after` and `before`.'
-
-/**
- * Whether the service might lack the path. A plain "Not Found" can come from the router of the service, whereas a 404
- * that describes the missing resource shows that the path exists.
- */
-function mayLackPath({ path }: Operation, { status, description }: Refusal): boolean {
-  if (status !== 404) return status === 405
-  if (description === undefined || !path.includes('{')) return true
-  return /^\W*(404\W+)?((page|path|route|resource|url)\W+)?(was )?not found\W*$/i.test(description)
-}

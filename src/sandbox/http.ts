@@ -1,5 +1,5 @@
 import { parse } from 'node:querystring'
-import { isPlainObject } from './schema.ts'
+import { isPlainObject } from '../shared/json.ts'
 
 /** The body of a request. */
 export interface RequestBody {

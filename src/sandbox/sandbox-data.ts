@@ -1,11 +1,12 @@
-import * as z from 'zod/mini'
+import { InvalidArgumentError } from '../errors/index.ts'
+import { type Check, readOptions } from '../shared/check-options.ts'
+import { flag, nonEmptyText, oneOf, text, valid } from './checks.ts'
 import { type Grant, Grants } from './data/grants.ts'
 import type { OrganizationData } from './data/organization-data.ts'
 import type { Scope, ScopeName } from './data/scope-catalog.ts'
 import { seedOrganizations } from './data/seed.ts'
 import type { Conversation, Member, User } from './data/shapes.ts'
-import { type SandboxSettings, scopesSchema } from './sandbox-options.ts'
-import { flag, mustBe, nonEmptyText, oneOf, readOptions, text } from './schema.ts'
+import { checkScopes, type SandboxSettings } from './sandbox-options.ts'
 
 /** A write that took effect. */
 export interface EffectiveWrite {
@@ -48,13 +49,13 @@ export interface TokenOptions {
   role?: 'admin' | 'moderator' | 'agent'
 }
 
-const tokenShape = {
-  actor: z.optional(oneOf('app', 'self')),
-  scopes: z.optional(scopesSchema),
-  organization: z.optional(text),
-  member: z.optional(text),
-  role: z.optional(oneOf('admin', 'moderator', 'agent')),
-} satisfies Record<keyof TokenOptions, z.ZodMiniType>
+const tokenChecks = {
+  actor: oneOf('app', 'self'),
+  scopes: checkScopes,
+  organization: text,
+  member: text,
+  role: oneOf('admin', 'moderator', 'agent'),
+} satisfies Record<keyof TokenOptions, Check<unknown>>
 
 /** Fields of a conversation that `sandbox.updateConversation` can change. */
 export interface ConversationChanges {
@@ -68,12 +69,12 @@ export interface ConversationChanges {
   assignee?: string | null
 }
 
-const changesShape = {
-  status: z.optional(nonEmptyText),
-  is_spam: z.optional(flag),
-  pinned: z.optional(flag),
-  assignee: z.optional(mustBe('a membership id or null', z.nullable(z.string()))),
-} satisfies Record<keyof ConversationChanges, z.ZodMiniType>
+const changeChecks = {
+  status: nonEmptyText,
+  is_spam: flag,
+  pinned: flag,
+  assignee: valid<string | null>('a membership id or null', (value) => value === null || typeof value === 'string'),
+} satisfies Record<keyof ConversationChanges, Check<unknown>>
 
 /** Options of `sandbox.answer`. */
 export interface AnswerOptions {
@@ -84,7 +85,7 @@ export interface AnswerOptions {
   member?: string | undefined
 }
 
-const answerShape = { member: z.optional(text) } satisfies Record<keyof AnswerOptions, z.ZodMiniType>
+const answerChecks = { member: text } satisfies Record<keyof AnswerOptions, Check<unknown>>
 
 /** Everything that the sandbox stores: its organizations, codes, tokens and the log of writes. */
 export class SandboxData {
@@ -101,7 +102,7 @@ export class SandboxData {
     this.grants = new Grants(settings.now)
     const organizations = seedOrganizations(settings, settings.seed)
     const [firstOrganization] = organizations
-    if (firstOrganization === undefined) throw new TypeError('The sandbox needs at least one organization.')
+    if (firstOrganization === undefined) throw new Error('The sandbox needs at least one organization.')
     this.firstOrganization = firstOrganization
     this.organizations = new Map(organizations.map((data) => [data.organization.id, data]))
     for (const actor of ['self', 'app'] as const) if (settings.tokens[actor]) this.readyToken(actor)
@@ -112,23 +113,23 @@ export class SandboxData {
     if (this.writes.length > 100_000) this.writes.shift()
   }
 
-  /** Returns the organization with this id. Throws a `TypeError` if there is none. */
+  /** Returns the organization with this id. Throws `InvalidArgumentError` if there is none. */
   dataOf(organizationId: string): OrganizationData {
     const data = this.organizations.get(organizationId)
     if (data !== undefined) return data
     const ids = [...this.organizations.keys()].join(', ')
-    throw new TypeError(`The sandbox has no organization ${JSON.stringify(organizationId)}. Use one of: ${ids}.`)
+    throw missing('organization', organizationId, `Use one of: ${ids}.`)
   }
 
-  /** Adds a message from the customer of a conversation and returns its id. Throws a `TypeError` if there is none. */
+  /** Adds a message from the customer of a conversation and returns its id. Throws `InvalidArgumentError` if there is none. */
   receiveMessage(conversationId: string, bodyHtml: string): string {
     const { data, conversation } = this.#find(conversationId)
     return this.#addMessage(data, conversation, conversation.user, bodyHtml, 'email')
   }
 
-  /** Adds a message of a team member, like `receiveMessage`. Also throws a `TypeError` for an unknown member. */
+  /** Adds a message of a team member, like `receiveMessage`. Also throws `InvalidArgumentError` for an unknown member. */
   answer(conversationId: string, bodyHtml: string, options: AnswerOptions = {}): string {
-    const { member } = readOptions('`answer` option', answerShape, options)
+    const { member } = readOptions(options, answerChecks, '`answer`')
     const { data, conversation } = this.#find(conversationId)
     const { user } = personFor(data, member, 'agent')
     return this.#addMessage(data, conversation, user, bodyHtml, 'dashboard')
@@ -139,7 +140,7 @@ export class SandboxData {
       const conversation = data.conversations.get(conversationId)
       if (conversation !== undefined) return { data, conversation }
     }
-    throw new TypeError(`The sandbox has no conversation ${JSON.stringify(conversationId)}. Use an id from its list.`)
+    throw missing('conversation', conversationId, 'Use an id from its list.')
   }
 
   #addMessage(data: OrganizationData, conversation: Conversation, author: User, bodyHtml: string, source: string) {
@@ -149,19 +150,21 @@ export class SandboxData {
     return message.id
   }
 
-  /** Changes a conversation as a colleague does. Throws a `TypeError` for an unknown conversation or member. */
+  /** Changes a conversation as a colleague does. Throws `InvalidArgumentError` for an unknown conversation or member. */
   updateConversation(conversationId: string, changes: ConversationChanges): void {
-    const { assignee, ...fields } = readOptions('`updateConversation` field', changesShape, changes)
+    const { assignee, ...fields } = readOptions(changes, changeChecks, '`updateConversation`', 'changes')
     const { data, conversation } = this.#find(conversationId)
     if (assignee === null) conversation.conversation_assignee = null
     else if (assignee !== undefined) data.assign(conversation, personFor(data, assignee, ''), this.seconds())
-    Object.assign(conversation, fields)
+    for (const [name, value] of Object.entries(fields)) {
+      if (value !== undefined) Object.assign(conversation, { [name]: value })
+    }
   }
 
-  /** Removes the item with this id, wherever it is. Throws a `TypeError` if there is none. */
+  /** Removes the item with this id, wherever it is. Throws `InvalidArgumentError` if there is none. */
   removeItem(id: string): void {
     for (const data of this.organizations.values()) if (data.remove(id)) return
-    throw new TypeError(`The sandbox has no item ${JSON.stringify(id)}. Use an id from \`sandbox.state\`.`)
+    throw missing('item', id, 'Use an id from `sandbox.state`.')
   }
 
   /** Returns the time on the sandbox's clock in epoch seconds, the unit of timestamps (docs/service.md#conventions). */
@@ -181,9 +184,9 @@ export class SandboxData {
     return token
   }
 
-  /** Issues a token. Its value is random unless it is given. Throws a `TypeError` for an invalid option. */
+  /** Issues a token. Its value is random unless it is given. Throws `InvalidArgumentError` for an invalid option. */
   issueToken(options: TokenOptions = {}, value?: string): string {
-    const read = readOptions('`issueToken` option', tokenShape, options)
+    const read = readOptions(options, tokenChecks, '`issueToken`')
     const { actor = 'app', scopes = this.settings.app.scopes, organization, member, role = 'admin' } = read
     const data = organization === undefined ? this.firstOrganization : this.dataOf(organization)
     const person = actor === 'self' || member !== undefined ? personFor(data, member, role) : undefined
@@ -202,9 +205,14 @@ function personFor(data: OrganizationData, membershipId: string | undefined, rol
   if (person !== undefined) return person
   const where = `The organization ${data.organization.id} has no member with the`
   if (membershipId !== undefined) {
-    throw new TypeError(`${where} membership id ${membershipId}. Use an id from \`sandbox.state.members\`.`)
+    const hint = 'Use an id from `sandbox.state.members`.'
+    throw new InvalidArgumentError('member', `${where} membership id ${JSON.stringify(membershipId)}.`, hint)
   }
   const members = data.members.all().filter(({ archived }) => !archived)
   const roles = [...new Set(members.map((member) => member.role))]
-  throw new TypeError(`${where} role ${role}. Use one of: ${roles.join(', ')}.`)
+  throw new InvalidArgumentError('role', `${where} role ${role}.`, `Use one of: ${roles.join(', ')}.`)
+}
+
+function missing(what: string, id: string, hint: string): InvalidArgumentError {
+  return new InvalidArgumentError(what, `The sandbox has no ${what} ${JSON.stringify(id)}.`, hint)
 }

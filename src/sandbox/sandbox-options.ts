@@ -1,18 +1,9 @@
 import { isIPv6 } from 'node:net'
-import * as z from 'zod/mini'
-import { allScopes, type Scope, type ScopeName } from './data/scope-catalog.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
+import { type Check, checkPlain, readOptions } from '../shared/check-options.ts'
+import { accepts, callback, integer, listOf, nonEmptyText, oneOf, text, textThat, valid } from './checks.ts'
+import { allScopes, type ScopeName } from './data/scope-catalog.ts'
 import type { RecordedRequest } from './request-log.ts'
-import {
-  callback,
-  integer,
-  isPlainObject,
-  mustBe,
-  mustBeSecret,
-  nonEmptyText,
-  oneOf,
-  readOptions,
-  text,
-} from './schema.ts'
 
 /** Options of {@link startSandbox} and {@link createSandbox}. */
 export interface SandboxOptions {
@@ -175,124 +166,153 @@ export const defaultRedirectUris: readonly string[] = [
 ]
 
 /** An absolute URI without a fragment (RFC 6749, 3.1.2). Other characters could not be in a `Location` header. */
-export const redirectUriSchema = mustBe(
+export const checkRedirectUri = textThat(
   `an absolute URL of printable ASCII characters without a fragment, such as ${defaultRedirectUris[0]}`,
-  z.string().check(z.refine((uri) => /^[!-~]+$/.test(uri) && URL.canParse(uri) && !uri.includes('#'))),
+  (uri) => /^[!-~]+$/.test(uri) && URL.canParse(uri) && !uri.includes('#'),
 )
 
-export const scopesSchema = mustBe(
+export const checkScopes: Check<readonly ScopeName[]> = listOf(
   `an array of scopes, each one of ${allScopes.join(', ')}`,
-  z.array(z.enum(allScopes as [Scope, ...Scope[]])),
+  oneOf(...allScopes),
 )
 
-export const tokenSchema = mustBeSecret(
+const checkToken = textThat(
   'a token of letters, digits and "_", "-" or "." that starts with "swot_", such as "swot_local"',
-  z.string().check(z.regex(/^swot_[\w.-]+$/)),
+  (token) => /^swot_[\w.-]+$/.test(token),
 )
 
 /** A name or an address, as it is in the `Host` header without the port. */
-export const hostNameSchema = mustBe(
+const checkHost = textThat(
   'a host name or an IP address without a port, such as "sandbox.example"',
-  z.string().check(z.refine((host) => /^[\w.-]+$/.test(host) || isIPv6(host.replace(/^\[(.*)\]$/, '$1')))),
+  (host) => /^[\w.-]+$/.test(host) || isIPv6(host.replace(/^\[(.*)\]$/, '$1')),
 )
 
 // The `Origin` header ends after the port, so a path or a trailing slash is an error. In a sandboxed frame the header
 // is `null`.
-const originSchema = z.string().check(z.regex(/^(null|[a-z][a-z\d+.-]*:\/\/[^\s/?#*]+)$/))
-const rateText = 'a number of requests per s, min or h, such as "100/min"'
-export const rateSchema = mustBe(
-  rateText,
-  z.custom<RequestRate>((value) => typeof value === 'string' && /^[1-9]\d{0,8}\/(s|min|h)$/.test(value)),
+const checkOrigin = textThat('an origin', (origin) => /^(null|[a-z][a-z\d+.-]*:\/\/[^\s/?#*]+)$/.test(origin))
+const checkOrigins = listOf('an array of origins', checkOrigin)
+
+export const checkRate = textThat<RequestRate>('a number of requests per s, min or h, such as "100/min"', (rate) =>
+  /^[1-9]\d{0,8}\/(s|min|h)$/.test(rate),
 )
 const maxCount = 100_000
-/** Fields that hold secrets. Each is checked separately. */
-const secretFields = mustBeSecret('an object', z.custom<object>(isPlainObject))
 
-/** The schema and the default of each option. */
-export const optionShape = {
-  port: z._default(integer(0, 65_535), 0),
-  host: z._default(nonEmptyText, '127.0.0.1'),
-  allowedHosts: z._default(mustBe('an array of host names without a port', z.array(hostNameSchema)), []),
-  organizations: z._default(integer(1, maxCount), 2),
-  conversations: z._default(integer(0, maxCount), 120),
-  messagesPerConversation: z._default(integer(0, maxCount), 3),
-  contacts: z._default(integer(0, maxCount), 40),
-  members: z._default(integer(1, maxCount), 6),
-  tasks: z._default(integer(0, maxCount), 5),
-  segments: z._default(integer(0, maxCount), 3),
-  seed: z._default(integer(0, 0xffff_ffff), 0x5eed),
-  tokens: z.optional(secretFields),
-  app: z.optional(secretFields),
-  now: z._default(
-    callback<() => number>('a function that returns milliseconds'),
-    // Reads `Date.now` at each call, so that a test can fake the clock after the sandbox was started.
-    () => () => Date.now(),
+/** The check of each option. */
+export const optionChecks = {
+  port: integer(0, 65_535),
+  host: nonEmptyText,
+  allowedHosts: listOf('an array of host names without a port', checkHost),
+  organizations: integer(1, maxCount),
+  conversations: integer(0, maxCount),
+  messagesPerConversation: integer(0, maxCount),
+  contacts: integer(0, maxCount),
+  members: integer(1, maxCount),
+  tasks: integer(0, maxCount),
+  segments: integer(0, maxCount),
+  seed: integer(0, 0xffff_ffff),
+  tokens: (name, value) => readOptions(checkPlain(name, value), tokenChecks, '`tokens`', name),
+  app: (name, value) => readOptions(checkPlain(name, value), appChecks, '`app`', name),
+  now: callback<() => number>(),
+  autoConsent: oneOf('allow', 'deny'),
+  cors: valid<boolean | readonly string[]>(
+    'true, false or an array of origins without a path, such as "http://localhost:3000"',
+    (value) => typeof value === 'boolean' || accepts(checkOrigins, value),
   ),
-  autoConsent: z.optional(oneOf('allow', 'deny')),
-  cors: z.optional(
-    mustBe(
-      'true, false or an array of origins without a path, such as "http://localhost:3000"',
-      z.union([z.boolean(), z.array(originSchema)]),
-    ),
-  ),
-  maxLimit: z._default(integer(1), 100),
-  rateLimit: z.optional(
-    mustBe(rateText, z.union([rateSchema, callback<(organizationId: string) => RequestRate | undefined>()])),
-  ),
-  onRequest: z.optional(callback<(request: RecordedRequest) => void>()),
-} satisfies Record<keyof SandboxOptions, z.ZodMiniType>
+  maxLimit: integer(1),
+  rateLimit: (name, value) =>
+    typeof value === 'function'
+      ? (value as (organizationId: string) => RequestRate | undefined)
+      : checkRate(name, value),
+  onRequest: callback<(request: RecordedRequest) => void>(),
+} satisfies Record<keyof SandboxOptions, Check<unknown>>
 
-const tokensShape = {
-  self: z.optional(tokenSchema),
-  app: z.optional(tokenSchema),
-} satisfies Record<keyof NonNullable<SandboxOptions['tokens']>, z.ZodMiniType>
+const tokenChecks = {
+  self: checkToken,
+  app: checkToken,
+} satisfies Record<keyof NonNullable<SandboxOptions['tokens']>, Check<unknown>>
 
-export const appShape = {
-  clientId: z._default(nonEmptyText, 'app_sandbox'),
-  clientSecret: z._default(mustBeSecret('a non-empty string', z.string().check(z.minLength(1))), 'secret_sandbox'),
-  redirectUris: z._default(
-    mustBe(
-      'an array of redirect URIs, each an absolute URL of printable ASCII characters without a fragment',
-      z.array(redirectUriSchema),
-    ),
-    [...defaultRedirectUris],
+const appChecks = {
+  clientId: nonEmptyText,
+  clientSecret: nonEmptyText,
+  redirectUris: listOf(
+    'an array of redirect URIs, each an absolute URL of printable ASCII characters without a fragment',
+    checkRedirectUri,
   ),
-  name: z._default(nonEmptyText, 'Sandbox app'),
-  description: z._default(text, 'The app that you are developing.'),
-  scopes: z._default(scopesSchema, [...allScopes]),
-} satisfies Record<keyof SandboxApp, z.ZodMiniType>
+  name: nonEmptyText,
+  description: text,
+  scopes: checkScopes,
+} satisfies Record<keyof SandboxApp, Check<unknown>>
+
+const defaults = {
+  port: 0,
+  host: '127.0.0.1',
+  allowedHosts: [] as readonly string[],
+  organizations: 2,
+  conversations: 120,
+  messagesPerConversation: 3,
+  contacts: 40,
+  members: 6,
+  tasks: 5,
+  segments: 3,
+  seed: 0x5eed,
+  // Reads `Date.now` at each call, so that a test can fake the clock after the sandbox was started.
+  now: () => Date.now(),
+  cors: 'loopback' as const,
+  maxLimit: 100,
+}
+
+const defaultApp = {
+  clientId: 'app_sandbox',
+  clientSecret: 'secret_sandbox',
+  redirectUris: defaultRedirectUris,
+  name: 'Sandbox app',
+  description: 'The app that you are developing.',
+  scopes: allScopes as readonly ScopeName[],
+}
 
 /** Checked {@link SandboxOptions} with every default filled in. */
 export type SandboxSettings = ReturnType<typeof readSandboxOptions>
 
-/** Throws a `TypeError` for an invalid option. */
+/** Throws `InvalidArgumentError` for an invalid option. */
 export function readSandboxOptions(options: SandboxOptions) {
-  const settings = readOptions('sandbox option', optionShape, options)
-  const { host, allowedHosts } = settings
+  const read = readOptions(options, optionChecks, 'the sandbox')
+  const settings = withDefaults(read, defaults)
+  const { host, allowedHosts, tokens = { self: undefined, app: undefined }, app } = settings
   if ((host === '0.0.0.0' || host === '::') && allowedHosts.length === 0) {
-    throw new TypeError(
-      `The sandbox option \`host\` is "${host}", so \`allowedHosts\` (--allowed-host) must name the hosts that other machines use.`,
+    throw new InvalidArgumentError(
+      'host',
+      `\`host\` is "${host}", which other machines reach, and \`allowedHosts\` is empty.`,
+      'Name the hosts that they use in `allowedHosts`.',
     )
   }
   checkTotal(settings)
-  const app = readOptions('`app` field', appShape, settings.app ?? {})
-  const tokens = readOptions('`tokens` field', tokensShape, settings.tokens ?? {})
   if (tokens.self !== undefined && tokens.self === tokens.app) {
-    throw new TypeError('The `tokens` fields `self` and `app` must be two different tokens.')
+    throw new InvalidArgumentError('tokens', '`self` and `app` must be two different tokens.', 'Change one of them.')
   }
-  return { ...settings, cors: settings.cors ?? ('loopback' as const), app, tokens }
+  const { redirectUris, ...ownApp } = withDefaults(app ?? {}, defaultApp)
+  return { ...settings, tokens, app: { ...ownApp, redirectUris: [...redirectUris] } }
+}
+
+/** Returns options with the defaults of those that are undefined. */
+function withDefaults<Read extends object, Defaults extends object>(read: Read, defaults: Defaults) {
+  const given = Object.entries(read).filter(([, value]) => value !== undefined)
+  return { ...defaults, ...Object.fromEntries(given) } as Omit<Read, keyof Defaults> & {
+    [Name in keyof Defaults]: Defaults[Name] | (Name extends keyof Read ? Exclude<Read[Name], undefined> : never)
+  }
 }
 
 // More would not fit into the memory that Node uses by default.
 const maxRecords = 1_000_000
 
-function checkTotal(counts: z.output<z.ZodMiniObject<typeof optionShape>>): void {
-  const { organizations, conversations, messagesPerConversation, contacts, members, tasks, segments } = counts
+function checkTotal(counts: typeof defaults | Record<keyof typeof defaults, unknown>): void {
+  const { organizations, conversations, messagesPerConversation, contacts, members, tasks, segments } =
+    counts as typeof defaults
   const perOrganization = conversations * (1 + messagesPerConversation) + contacts + members + tasks + segments
   const total = organizations * (1 + perOrganization)
-  if (total > maxRecords) {
-    throw new TypeError(
-      `The sandbox can hold up to ${maxRecords} records, not ${total}. Reduce the counts in the options.`,
-    )
-  }
+  if (total <= maxRecords) return
+  throw new InvalidArgumentError(
+    'conversations',
+    `The sandbox can hold up to ${maxRecords} records, not ${total}.`,
+    'Reduce the counts in the options.',
+  )
 }

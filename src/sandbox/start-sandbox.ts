@@ -1,6 +1,7 @@
 import type { Hono } from 'hono'
 import type { AsyncDisposal } from '../shared/web-types.ts'
 import type { AppEnv } from './app-env.ts'
+import { nonEmptyText, text } from './checks.ts'
 import { createConsole } from './console/console.ts'
 import type { OrganizationData } from './data/organization-data.ts'
 import type {
@@ -22,8 +23,7 @@ import {
   SandboxData,
   type TokenOptions,
 } from './sandbox-data.ts'
-import { readSandboxOptions, redirectUriSchema, type SandboxApp, type SandboxOptions } from './sandbox-options.ts'
-import { checkValue, nonEmptyText, text } from './schema.ts'
+import { checkRedirectUri, readSandboxOptions, type SandboxApp, type SandboxOptions } from './sandbox-options.ts'
 import { createApp } from './server/app.ts'
 import { createMswHandlers, createSandboxFetch } from './server/in-process.ts'
 import { listen, type RunningServer } from './server/listen.ts'
@@ -61,7 +61,7 @@ export interface SandboxState extends OrganizationState {
   readonly writes: EffectiveWrite[]
   /** Number of valid access tokens. */
   readonly tokens: number
-  /** Returns the state of another organization. Throws a `TypeError` for an unknown id. */
+  /** Returns the state of another organization. Throws `InvalidArgumentError` for an unknown id. */
   of(organizationId: string): OrganizationState
 }
 
@@ -85,13 +85,13 @@ export interface Sandbox extends AsyncDisposal {
    */
   readonly fetch: typeof globalThis.fetch
   /**
-   * Returns a new access token (`swot_…`) without a login. Throws a `TypeError` for an invalid option, such as an
+   * Returns a new access token (`swot_…`) without a login. Throws `InvalidArgumentError` for an invalid option, such as an
    * unknown scope, organization or member.
    */
   issueToken(options?: TokenOptions): string
   /**
    * Revokes a token, as an admin does in the dashboard ([specification](docs/service.md#tokens)). Returns whether it
-   * was valid. Throws a `TypeError` if it is not a string.
+   * was valid. Throws `InvalidArgumentError` if it is not a string.
    */
   revoke(token: string): boolean
   /**
@@ -101,12 +101,12 @@ export interface Sandbox extends AsyncDisposal {
   revokeAll(): number
   /**
    * Adds a message from the customer of a conversation, as if it had arrived by email. Returns its id. Throws a
-   * `TypeError` if there is no such conversation, or the text is empty.
+   * `InvalidArgumentError` if there is no such conversation, or the text is empty.
    */
   receiveMessage(conversationId: string, bodyHtml: string): string
   /**
    * Adds a message that a team member wrote in the dashboard, so `requests` and `state.writes` stay the same. Returns
-   * its id. Throws a `TypeError` if there is no such conversation or member, or the text is empty.
+   * its id. Throws `InvalidArgumentError` if there is no such conversation or member, or the text is empty.
    *
    * @example
    * sandbox.answer(conversation.id, '<p>Refunded.</p>', { member: sandbox.state.members[1]?.id })
@@ -114,21 +114,21 @@ export interface Sandbox extends AsyncDisposal {
   answer(conversationId: string, bodyHtml: string, options?: AnswerOptions): string
   /**
    * Changes a conversation as a colleague does in the dashboard, so `requests` and `state.writes` stay the same. Throws
-   * a `TypeError` for an invalid field, or an unknown conversation or team member.
+   * `InvalidArgumentError` for an invalid field, or an unknown conversation or team member.
    */
   updateConversation(conversationId: string, changes: ConversationChanges): void
   /**
    * Removes the conversation, contact, team member, task, segment, message or note with this id, as a colleague does in
-   * the dashboard. Throws a `TypeError` if there is none.
+   * the dashboard. Throws `InvalidArgumentError` if there is none.
    */
   removeItem(id: string): void
   /**
    * Registers another redirect URI. The URI must be an absolute URL of printable ASCII characters, without a fragment
-   * (RFC 6749, 3.1.2). Throws a `TypeError` otherwise.
+   * (RFC 6749, 3.1.2). Throws `InvalidArgumentError` otherwise.
    */
   registerRedirectUri(uri: string): void
   /**
-   * Injects a fault into the next request below `/api`. Short for `faults.add` with that path. Throws a `TypeError` for
+   * Injects a fault into the next request below `/api`. Short for `faults.add` with that path. Throws `InvalidArgumentError` for
    * an invalid fault.
    */
   failNext(fault: Fault): void
@@ -137,7 +137,7 @@ export interface Sandbox extends AsyncDisposal {
   /**
    * Returns request handlers for msw 2 or later that respond from this sandbox:
    * `setupServer(...sandbox.handlers())`. They handle requests to `baseUrl`, which defaults to the sandbox's own URL.
-   * Throws an `Error` if msw is missing, and a `TypeError` if `baseUrl` is not an absolute URL. Pass a type argument
+   * Throws an `Error` if msw is missing, and `InvalidArgumentError` if `baseUrl` is not an absolute URL. Pass a type argument
    * to name the handlers' type, such as msw's `RequestHandler`.
    */
   handlers<Handler = never>(baseUrl?: string): Handler[]
@@ -148,7 +148,7 @@ export interface Sandbox extends AsyncDisposal {
 /**
  * Starts the service on a local port, with a console for browsers at its address.
  *
- * Rejects with an `Error` if it cannot listen on the port, and with a `TypeError` for an invalid option.
+ * Rejects with an `Error` if it cannot listen on the port, and with `InvalidArgumentError` for an invalid option.
  *
  * @example
  * await using sandbox = await startSandbox({ conversations: 1000 })
@@ -168,7 +168,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
  * Creates the same service without a port. Send requests through `sandbox.fetch`, or through msw with
  * `sandbox.handlers()`. Its `url` is the placeholder `http://sandbox.localhost`; nothing listens there.
  *
- * Throws a `TypeError` for an invalid option.
+ * Throws `InvalidArgumentError` for an invalid option.
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const noServer = { url: 'http://sandbox.localhost', close: () => Promise.resolve() }
@@ -203,22 +203,22 @@ function sandboxOf(hono: Hono<AppEnv>, { sandbox, faults, log, delays }: AppPart
     fetch: createSandboxFetch(hono, server.url),
     issueToken: (options) => sandbox.issueToken(options),
     revoke(token) {
-      checkValue('The token', token, text)
+      text('token', token)
       return sandbox.grants.revoke(token)
     },
     revokeAll: () => sandbox.grants.revokeAll(),
     receiveMessage(conversationId, bodyHtml) {
-      checkValue('The message', bodyHtml, nonEmptyText)
+      nonEmptyText('bodyHtml', bodyHtml)
       return sandbox.receiveMessage(conversationId, bodyHtml)
     },
     answer(conversationId, bodyHtml, options) {
-      checkValue('The message', bodyHtml, nonEmptyText)
+      nonEmptyText('bodyHtml', bodyHtml)
       return sandbox.answer(conversationId, bodyHtml, options)
     },
     updateConversation: (conversationId, changes) => sandbox.updateConversation(conversationId, changes),
     removeItem: (id) => sandbox.removeItem(id),
     registerRedirectUri(uri) {
-      checkValue('The redirect URI', uri, redirectUriSchema)
+      checkRedirectUri('uri', uri)
       app.redirectUris.push(uri)
     },
     failNext(fault) {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createSandbox } from 'support-workspace-sdk/sandbox'
 import { expect, test } from 'vitest'
-import { optionShape, readSandboxOptions } from '../../src/sandbox/sandbox-options.ts'
+import { optionChecks, readSandboxOptions } from '../../src/sandbox/sandbox-options.ts'
 import { run, start } from '../cli/run.ts'
 import { root } from './page.ts'
 
@@ -25,7 +25,7 @@ test('sandbox.md lists every option of the command line', async () => {
 })
 
 test('sandbox.md lists every option in code, with the defaults of those that are only in code', () => {
-  const names = [...Object.keys(optionShape), ...Object.keys(readSandboxOptions({}).app)]
+  const names = [...Object.keys(optionChecks), ...Object.keys(readSandboxOptions({}).app)]
   expect(names.length).toBeGreaterThan(20)
   expect(names.filter((name) => !new RegExp(`^\\|.*[\`. ]${name}\\b.*\\|$`, 'm').test(page))).toEqual([])
   const defaults = new Map<string, unknown>(Object.entries(readSandboxOptions({})))

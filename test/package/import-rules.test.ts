@@ -47,11 +47,11 @@ const folders: Readonly<Record<string, readonly string[]>> = {
 
 /** The layers of the sandbox, as listed in its index, from the bottom up: what else each imports, besides packages and itself. */
 const sharedFiles = '(addresses|app-env|html-page|http|request-log|sandbox-data|sandbox-options)[.]ts'
-const belowShared = ['data/', 'schema[.]ts']
+const belowShared = ['data/', 'checks[.]ts']
 const belowServer = [sharedFiles, ...belowShared]
 const sandboxLayers: [layer: string, imports: readonly string[]][] = [
   ['data/', []],
-  ['faults/', ['schema[.]ts', 'app-env[.]ts']],
+  ['faults/', ['checks[.]ts', 'app-env[.]ts']],
   [sharedFiles, ['faults/', ...belowShared]],
   ['oauth/', belowServer],
   ['operations/', belowServer],
@@ -63,9 +63,12 @@ const packages = '[^/.]+$|@?[^/.]+/[^.]+$'
 
 const rules: readonly Rule[] = [
   {
-    title: 'sandbox/ shares nothing with the client, except its version, a random generator and the types of the web',
+    title:
+      'sandbox/ shares no fact of the service with the client, only errors, checks of options, JSON, the version, chance and types of the web',
     from: /^sandbox\//,
-    only: new RegExp(`^(sandbox/|shared/(version|random|web-types)[.]ts$|${packages})`),
+    only: new RegExp(
+      `^(sandbox/|errors/index[.]ts$|shared/(check-options|json|version|random|web-types)[.]ts$|${packages})`,
+    ),
   },
   ...Object.entries(folders)
     .filter(([folder]) => folder !== 'sandbox')
@@ -79,7 +82,7 @@ const rules: readonly Rule[] = [
   ...sandboxLayers.map(([layer, imports]) => ({
     title: `sandbox/${layer} imports only lower layers`,
     from: new RegExp(`^sandbox/${layer}`),
-    only: new RegExp(`^(sandbox/(${[layer, ...imports].join('|')})|shared/|${packages})`),
+    only: new RegExp(`^(sandbox/(${[layer, ...imports].join('|')})|errors/|shared/|${packages})`),
   })),
   {
     title: 'only lazy-schemas imports the schemas',

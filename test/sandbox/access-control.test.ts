@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from 'support-workspace-sdk'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Sandbox, TokenOptions } from '../../src/sandbox/index.ts'
 import { call, useSandboxes } from './helpers.ts'
@@ -69,7 +70,7 @@ describe('authentication', () => {
 
   test('revoke throws if the token is not a string', async () => {
     const unknown = undefined as unknown as string
-    expect(() => sandbox.revoke(unknown)).toThrow(new TypeError('The token must be a string, not undefined.'))
+    expect(() => sandbox.revoke(unknown)).toThrow('`token` must be a string, not undefined.')
   })
 
   test('rejects the token of an archived or removed member', async () => {
@@ -97,11 +98,11 @@ describe('authentication', () => {
     ['scope', { scopes: ['all'] }, 'each one of conversations:read, conversations:write,'],
     ['organization', { organization: 'org_none' }, 'no organization "org_none". Use one of: org_juniper-supplies,'],
     ['role', { actor: 'self', role: 'agent' }, 'no member with the role agent. Use one of: admin.'],
-    ['member', { actor: 'self', member: 'mem_1' }, 'membership id mem_1. Use an id from `sandbox.state.members`.'],
-    ['member of an app token', { member: 'mem_1' }, 'no member with the membership id mem_1.'],
+    ['member', { actor: 'self', member: 'mem_1' }, 'membership id "mem_1". Use an id from `sandbox.state.members`.'],
+    ['member of an app token', { member: 'mem_1' }, 'no member with the membership id "mem_1".'],
   ])('issueToken rejects an unknown %s and names the valid ones', async (_, options, message) => {
     const sandbox = await start({ members: 1 })
-    expect(() => sandbox.issueToken(options)).toThrow(TypeError)
+    expect(() => sandbox.issueToken(options)).toThrow(InvalidArgumentError)
     expect(() => sandbox.issueToken(options)).toThrow(message)
   })
 })

@@ -41,7 +41,7 @@ test('does not check the host in process, where the base URL stands for the serv
 
 test.each(['0.0.0.0', '::'])('requires `allowedHosts` to listen on %s', async (host) => {
   await expect(start({ host })).rejects.toThrow(
-    `The sandbox option \`host\` is "${host}", so \`allowedHosts\` (--allowed-host) must name `,
+    `\`host\` is "${host}", which other machines reach, and \`allowedHosts\` is empty. Name the hosts that they use`,
   )
 })
 

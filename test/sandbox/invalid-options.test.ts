@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from 'support-workspace-sdk'
 import { describe, expect, test } from 'vitest'
 import {
   createSandbox,
@@ -45,9 +46,9 @@ const sandboxOptions = {
   tasks: count(0),
   segments: count(0),
   seed,
-  tokens: { values: notAnObject, message: 'must be an object.' },
-  app: { values: notAnObject, message: 'must be an object.' },
-  now: { values: [5, '5', null, new Date()], message: 'must be a function that returns milliseconds, not ' },
+  tokens: { values: notAnObject, message: 'must be a plain object, not ' },
+  app: { values: notAnObject, message: 'must be a plain object, not ' },
+  now: { values: [5, '5', null, new Date()], message: 'must be a function, not ' },
   autoConsent: { values: [true, false, 'Allow', null], message: 'must be "allow" or "deny", not ' },
   cors: {
     values: ['x', '*', 0, null, ['*'], ['http://localhost:3000/'], ['localhost'], [undefined], [5]],
@@ -65,7 +66,8 @@ const scopes = { values: ['x', 5, null, [5], ['everything'], [undefined]], messa
 
 const token = {
   values: ['', 'token', 'swot_', 'swot_a b', 'swot_a\n', 5, null],
-  message: 'must be a token of letters, digits and "_", "-" or "." that starts with "swot_", such as "swot_local".',
+  message:
+    'must be a token of letters, digits and "_", "-" or "." that starts with "swot_", such as "swot_local", not ',
 }
 const tokenFields = { self: token, app: token } satisfies WrongValues<NonNullable<SandboxOptions['tokens']>>
 
@@ -76,7 +78,7 @@ const wrongUris = [
 
 const appFields = {
   clientId: text,
-  clientSecret: { values: text.values, message: '`clientSecret` must be a non-empty string.' },
+  clientSecret: text,
   redirectUris: {
     values: ['http://localhost/', null, ...wrongUris.map((uri) => [uri])],
     message: 'must be an array of redirect URIs',
@@ -153,40 +155,47 @@ const sandbox = createSandbox({ conversations: 1 })
 // A fault needs a status for most of its options. Without one, the others could not be the reason of the error.
 const withStatus = (options: object) => ({ status: 500, ...options })
 
-/** Functions that take options, and a name of one of these options in error messages. */
-const takers: [name: string, what: string, take: (options: never) => unknown, wrong: Record<string, Wrong>][] = [
-  ['createSandbox', 'sandbox option', createSandbox, sandboxOptions],
-  ['createSandbox with app', '`app` field', (app) => createSandbox({ app }), appFields],
-  ['createSandbox with tokens', '`tokens` field', (tokens) => createSandbox({ tokens }), tokenFields],
-  ['issueToken', '`issueToken` option', sandbox.issueToken, tokenOptions],
-  ['failNext', 'fault option', (fault) => sandbox.failNext(fault), faultOptions],
-  ['faults.add', 'fault option', (rule) => sandbox.faults.add(rule), ruleOptions],
+/** Functions that take options, what error messages say that these belong to, and the name of the argument. */
+const takers: [
+  name: string,
+  owner: string,
+  argument: string,
+  take: (options: never) => unknown,
+  Record<string, Wrong>,
+][] = [
+  ['createSandbox', 'the sandbox', 'options', createSandbox, sandboxOptions],
+  ['createSandbox with app', '`app`', 'app', (app) => createSandbox({ app }), appFields],
+  ['createSandbox with tokens', '`tokens`', 'tokens', (tokens) => createSandbox({ tokens }), tokenFields],
+  ['issueToken', '`issueToken`', 'options', sandbox.issueToken, tokenOptions],
+  ['failNext', 'a fault', 'fault', (fault) => sandbox.failNext(fault), faultOptions],
+  ['faults.add', 'a fault', 'fault', (rule) => sandbox.faults.add(rule), ruleOptions],
 ]
 
-describe.each(takers)('%s', (name, what, take, wrong) => {
-  const isFault = what === 'fault option'
+describe.each(takers)('%s', (_, owner, argument, take, wrong) => {
+  const isFault = argument === 'fault'
 
   test.each(Object.entries(wrong))('rejects a wrong `%s`', (option, { values, message }) => {
     for (const value of values) {
       const options = isFault ? withStatus({ [option]: value }) : { [option]: value }
       const error = errorOf(() => take(options as never))
-      expect(error.message).toMatch(`The ${what} \`${option}\` must be `)
+      expect(error.argument).toBe(option)
+      expect(error.message).toContain(`\`${option}\` must be `)
       expect(error.message).toContain(message)
     }
   })
 
   test('lists the options if one is unknown', () => {
     const names = Object.keys(wrong).map((each) => `\`${each}\``)
-    const message = `Unknown ${what} \`toString\`. Use one of: ${names.join(', ')}.`
+    const message = `\`toString\` is not an option of ${owner}. Use one of: ${names.join(', ')}.`
     expect(errorOf(() => take({ toString: 'x' } as never)).message).toBe(message)
   })
 
   test('rejects options that are not an object', () => {
-    const field = name.split(' with ')[1]
-    const message = field
-      ? `The sandbox option \`${field}\` must be an object.`
-      : `The ${what}s must be an object, not `
-    for (const value of notAnObject) expect(errorOf(() => take(value as never)).message).toMatch(message)
+    for (const value of notAnObject) {
+      expect(errorOf(() => take(value as never)).message).toMatch(
+        RegExp(`^\`${argument}\` must be an? (plain )?object, not `),
+      )
+    }
   })
 
   test('ignores an option that is `undefined`', () => {
@@ -217,7 +226,7 @@ test.each([
 
 test('createSandbox rejects the same token for both actors', () => {
   const { message } = errorOf(() => createSandbox({ tokens: { self: 'swot_one', app: 'swot_one' } }))
-  expect(message).toBe('The `tokens` fields `self` and `app` must be two different tokens.')
+  expect(message).toBe('`self` and `app` must be two different tokens. Change one of them.')
 })
 
 test.each([
@@ -238,24 +247,22 @@ const wrongRates = ['100', '0/min', 5, null, Promise.resolve('1/s')]
 test.each(wrongRates)('createSandbox rejects %s as the limit of an organization', (rate) => {
   const [{ id } = { id: '' }] = sandbox.state.organizations
   const { message } = errorOf(() => createSandbox({ conversations: 1, rateLimit: () => rate as never }))
-  expect(message).toMatch(
-    `The \`rateLimit\` of ${id} must be a number of requests per s, min or h, such as "100/min", not `,
+  expect(message).toContain(
+    `\`rateLimit(${id})\` must be a number of requests per s, min or h, such as "100/min", not `,
   )
 })
 
 test('startSandbox rejects what createSandbox throws', async () => {
   for (const options of [null, [], { port: '80' }, { conversation: 1 }]) {
     const { message } = errorOf(() => createSandbox(options as SandboxOptions))
-    await expect(startSandbox(options as SandboxOptions)).rejects.toThrow(new TypeError(message))
+    await expect(startSandbox(options as SandboxOptions)).rejects.toThrow(message)
   }
 })
 
 test.each([...wrongUris, null, {}, '', new URL('http://localhost/')])('registerRedirectUri rejects %s', (uri) => {
   const before = [...sandbox.app.redirectUris]
   const { message } = errorOf(() => sandbox.registerRedirectUri(uri as string))
-  expect(message).toMatch(
-    'The redirect URI must be an absolute URL of printable ASCII characters without a fragment, such as ',
-  )
+  expect(message).toContain('`uri` must be an absolute URL of printable ASCII characters without a fragment, such as ')
   expect(sandbox.app.redirectUris).toEqual(before)
 })
 
@@ -264,13 +271,13 @@ test.each([5, null, {}, '', '/api'])('handlers rejects %s', (baseUrl) => {
   expect(errorOf(() => sandbox.handlers(baseUrl as string)).message).toContain(message)
 })
 
-/** Returns the `TypeError` that a function throws. */
-function errorOf(call: () => unknown): Error {
+/** Returns the error that a function throws. */
+function errorOf(call: () => unknown): InvalidArgumentError {
   try {
     call()
   } catch (error) {
-    expect(error).toBeInstanceOf(TypeError)
-    return error as Error
+    expect(error).toBeInstanceOf(InvalidArgumentError)
+    return error as InvalidArgumentError
   }
   throw new Error('It did not throw.')
 }

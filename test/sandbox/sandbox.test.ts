@@ -271,7 +271,7 @@ test('a customer writes, and only in a conversation that exists', async () => {
   expect(sandbox.state.conversations[0]).toMatchObject({ last_message: 'And now?' })
   expect(sandbox.state.writes).toEqual([])
   expect(() => sandbox.receiveMessage('cnv_none', 'Hello')).toThrow('The sandbox has no conversation "cnv_none".')
-  expect(() => sandbox.receiveMessage(id, '')).toThrow('The message must be a non-empty string')
+  expect(() => sandbox.receiveMessage(id, '')).toThrow('`bodyHtml` must be a non-empty string')
 })
 
 test('a colleague answers: the first agent, or the member with an id', async () => {
@@ -288,9 +288,9 @@ test('a colleague answers: the first agent, or the member with an id', async () 
   expect(state.conversations[0]).toMatchObject({ last_message: 'Closed.' })
   expect([state.writes, requests]).toEqual([[], []])
   expect(() => answer('cnv_none', 'Hello')).toThrow('The sandbox has no conversation "cnv_none".')
-  expect(() => answer(id, '')).toThrow('The message must be a non-empty string')
-  expect(() => answer(id, 'Hello', { member: 'mem_none' })).toThrow('has no member with the membership id mem_none')
-  expect(() => answer(id, 'Hello', { person: 'mem_none' } as object)).toThrow('`answer` option')
+  expect(() => answer(id, '')).toThrow('`bodyHtml` must be a non-empty string')
+  expect(() => answer(id, 'Hello', { member: 'mem_none' })).toThrow('has no member with the membership id "mem_none"')
+  expect(() => answer(id, 'Hello', { person: 'mem_none' } as object)).toThrow('`person` is not an option of `answer`.')
 })
 
 test('a colleague changes and removes what the service has, without a request or a write', () => {
@@ -315,6 +315,6 @@ test('a colleague changes and removes what the service has, without a request or
 
   expect(() => removeItem(otherId)).toThrow(`The sandbox has no item "${otherId}". Use an id from \`sandbox.state\`.`)
   expect(() => updateConversation(otherId, {})).toThrow(`The sandbox has no conversation "${otherId}".`)
-  expect(() => updateConversation(id, { assignee: 'mem_none' })).toThrow('no member with the membership id mem_none')
+  expect(() => updateConversation(id, { assignee: 'mem_none' })).toThrow('no member with the membership id "mem_none"')
   expect(() => updateConversation(id, { state: 'open' } as object)).toThrow('`state`')
 })

@@ -6,6 +6,7 @@ import { bodyLimit } from 'hono/body-limit'
 import { csrf } from 'hono/csrf'
 import { html } from 'hono/html'
 import { secureHeaders } from 'hono/secure-headers'
+import { InvalidArgumentError } from '../../errors/index.ts'
 import { pageStyle } from '../html-page.ts'
 import { badRequest, notFound } from '../http.ts'
 import { type ConsoleContext, consolePage } from './page.ts'
@@ -50,7 +51,7 @@ export function createConsole(context: ConsoleContext): Hono {
         changes += 1
         return c.redirect(address, 303)
       } catch (thrown) {
-        if (thrown instanceof TypeError) return badRequest(thrown.message).toResponse()
+        if (thrown instanceof InvalidArgumentError) return badRequest(thrown.message).toResponse()
         throw thrown
       }
     })
@@ -67,7 +68,7 @@ export function createConsole(context: ConsoleContext): Hono {
     const [id, text, member] = [field('conversation'), field('text'), field('member')]
     // `required` of the field lets a text of spaces pass.
     const bodyHtml = text.trim() === '' ? '' : `${html`<p>${text}</p>`}`
-    if (bodyHtml === '') throw new TypeError('The message has no text. Write one.')
+    if (bodyHtml === '') throw new InvalidArgumentError('text', 'The message has no text.', 'Write one.')
     if (field('as') === 'colleague') sandbox.answer(id, bodyHtml, member === '' ? {} : { member })
     else sandbox.receiveMessage(id, bodyHtml)
     return `/?${new URLSearchParams({ organization: field('organization') })}#${encodeURIComponent(id)}`

@@ -1,9 +1,10 @@
-import * as z from 'zod/mini'
-import { checkValue, mustBe, quoted } from '../schema.ts'
+import { InvalidArgumentError } from '../../errors/index.ts'
+import { type Check, checkNames } from '../../shared/check-options.ts'
+import { textThat } from '../checks.ts'
 import { checkRule, type Fault, type FaultRule } from './fault.ts'
 
 /**
- * Reads a fault from text, as `sandbox --fault` takes it. Throws a `TypeError` if it is invalid.
+ * Reads a fault from text, as `sandbox --fault` takes it. Throws `InvalidArgumentError` if it is invalid.
  *
  * @example
  * await using sandbox = await startSandbox()
@@ -14,17 +15,15 @@ export function parseFault(text: string): FaultRule {
   for (const part of text.split(',').filter((each) => each.trim() !== '')) {
     const [name = '', ...rest] = part.split('=')
     const key = name.trim()
-    if (fields.has(key)) throw new TypeError(`\`${key}\` is set twice. Remove one of them.`)
+    if (fields.has(key)) throw new InvalidArgumentError(key, `\`${key}\` is set twice.`, 'Remove one of them.')
     // A field without a value is a switch, such as `garbage`.
     fields.set(key, rest.length === 0 ? 'true' : rest.join('=').trim())
   }
+  checkNames(Object.fromEntries(fields), fieldNames, 'a fault')
   const rule: Record<string, unknown> = {}
   for (const [name, text] of fields) {
-    if (!fieldNames.includes(name)) {
-      throw new TypeError(`Unknown fault option \`${name}\`. Use one of: ${quoted(fieldNames).join(', ')}.`)
-    }
     const special = specialFields[name]
-    if (special !== undefined) checkValue(`The fault option \`${name}\``, text, special.schema)
+    special?.check(name, text)
     rule[optionName(name)] = (special?.read ?? readValue)(text)
   }
   checkRule(rule)
@@ -32,7 +31,8 @@ export function parseFault(text: string): FaultRule {
 }
 
 const faultFields = 'status retry-after effect late-effect drop truncate garbage drip stall latency'.split(' ')
-const fieldNames = [...faultFields, 'method', 'path', 'times', 'after', 'probability', 'seed']
+const ruleFields = ['method', 'path', 'times', 'after', 'probability', 'seed']
+const fieldNames = Object.fromEntries([...faultFields, ...ruleFields].map((name) => [name, true]))
 
 /** Returns the name of an option in camel case. */
 export function optionName(field: string): string {
@@ -48,15 +48,14 @@ function readValue(text: string): unknown {
   return text === 'true' ? true : text === 'false' ? false : readNumber(text)
 }
 
-const specialFields: Readonly<Record<string, { schema: z.ZodMiniType; read: (text: string) => unknown }>> = {
+const specialFields: Readonly<Record<string, { check: Check<string>; read: (text: string) => unknown }>> = {
   times: {
-    schema: mustBe('an integer of at least 1 or "all"', z.string().check(z.regex(/^([1-9]\d{0,8}|all)$/))),
+    check: textThat('an integer of at least 1 or "all"', (text) => /^([1-9]\d{0,8}|all)$/.test(text)),
     read: (text) => (text === 'all' ? Infinity : Number(text)),
   },
   drip: {
-    schema: mustBe(
-      'a number of bytes and milliseconds, such as "16/500"',
-      z.string().check(z.regex(/^[1-9]\d{0,8}\/\d{1,9}$/)),
+    check: textThat('a number of bytes and milliseconds, such as "16/500"', (text) =>
+      /^[1-9]\d{0,8}\/\d{1,9}$/.test(text),
     ),
     read(text) {
       const [bytes, interval] = text.split('/')

@@ -1,5 +1,7 @@
-import * as z from 'zod/mini'
-import { callback, flag, integer, isPlainObject, milliseconds, mustBe, oneOf, readOptions } from '../schema.ts'
+import { InvalidArgumentError } from '../../errors/index.ts'
+import { type Check, longestTimer, readOptions } from '../../shared/check-options.ts'
+import { isPlainObject } from '../../shared/json.ts'
+import { accepts, callback, flag, integer, number, oneOf, textThat, valid } from '../checks.ts'
 
 /**
  * A fault to inject into a response. Set at most one of `status`, `drop`, `truncate`, `garbage`, `drip` and `stall`;
@@ -94,7 +96,7 @@ export interface FaultRule extends Fault {
 
 /** The faults of a sandbox. If several rules match a request, the one that was added first applies. */
 export interface Faults {
-  /** Adds a rule and returns a function that removes it. Throws a `TypeError` for an invalid rule. */
+  /** Adds a rule and returns a function that removes it. Throws `InvalidArgumentError` for an invalid rule. */
   add(rule: FaultRule): () => void
   /** Removes every rule. */
   clear(): void
@@ -104,83 +106,94 @@ export interface Faults {
 
 const methods = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT', 'HEAD', 'OPTIONS']
 
-const faultShape = {
-  status: z.optional(integer(200, 599)),
-  retryAfter: z.optional(
-    mustBe(
-      'a number of seconds of at least 0, a valid Date or the text of a header',
-      z.union([z.number().check(z.gte(0)), z.date(), z.string().check(z.refine((text) => isHeaders({ text })))]),
-    ),
-  ),
-  body: z.optional(mustBe('a string or a JSON value', z.custom<unknown>(isBody))),
-  headers: z.optional(mustBe('an object of header names and their text', z.custom<Record<string, string>>(isHeaders))),
-  effect: z.optional(flag),
-  lateEffect: z.optional(milliseconds),
-  latency: z.optional(milliseconds),
-  drop: z.optional(oneOf('before-effect', 'after-effect', 'mid-headers', 'mid-body', 'refused')),
-  onDrop: z.optional(callback<() => void>()),
-  truncate: z.optional(flag),
-  garbage: z.optional(flag),
-  drip: z.optional(
-    mustBe(
-      'an object with `bytes`, an integer of at least 1, and `interval`, a number of milliseconds',
-      z.strictObject({ bytes: integer(1), interval: milliseconds }),
-    ),
-  ),
-  stall: z.optional(flag),
-} satisfies Record<keyof Fault, z.ZodMiniType>
+const milliseconds = number(0, longestTimer, 'of milliseconds ')
+const dripChecks = { bytes: integer(1), interval: milliseconds }
 
-const ruleShape = {
-  ...faultShape,
-  method: z.optional(
-    mustBe(
-      `one of ${methods.join(', ')}`,
-      z.string().check(z.refine((method) => methods.includes(method.toUpperCase()))),
-    ),
+const faultChecks = {
+  status: integer(200, 599),
+  retryAfter: valid<number | Date | string>(
+    'a number of seconds of at least 0, a valid Date or the text of a header',
+    (value) =>
+      (typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY) ||
+      (value instanceof Date && !Number.isNaN(value.getTime())) ||
+      (typeof value === 'string' && isHeaders({ text: value })),
   ),
-  path: z.optional(
-    mustBe(
-      'the end of a path, such as "/messages", or a RegExp',
-      z.union([z.instanceof(RegExp), z.string().check(z.refine(isPathname))]),
-    ),
+  body: valid<unknown>('a string or a JSON value', isBody),
+  headers: valid<Record<string, string>>('an object of header names and their text', isHeaders),
+  effect: flag,
+  lateEffect: milliseconds,
+  latency: milliseconds,
+  drop: oneOf('before-effect', 'after-effect', 'mid-headers', 'mid-body', 'refused'),
+  onDrop: callback<() => void>(),
+  truncate: flag,
+  garbage: flag,
+  drip: valid<NonNullable<Fault['drip']>>(
+    'an object with `bytes`, an integer of at least 1, and `interval`, a number of milliseconds',
+    (value) =>
+      isPlainObject(value) &&
+      Object.keys(value).every((name) => name in dripChecks) &&
+      accepts(dripChecks.bytes, value.bytes) &&
+      accepts(milliseconds, value.interval),
   ),
-  times: z.optional(mustBe('an integer of at least 1 or Infinity', z.union([integer(1), z.literal(Infinity)]))),
-  after: z.optional(integer(0)),
-  probability: z.optional(mustBe('a number from 0 to 1', z.number().check(z.gte(0), z.lte(1)))),
-  seed: z.optional(integer(0, 0xffff_ffff)),
-} satisfies Record<keyof FaultRule, z.ZodMiniType>
+  stall: flag,
+} satisfies Record<keyof Fault, Check<unknown>>
 
-/** Throws a `TypeError` if the fault is invalid, or has a key that only a {@link FaultRule} can have. */
+const ruleChecks = {
+  ...faultChecks,
+  method: textThat(`one of ${methods.join(', ')}`, (method) => methods.includes(method.toUpperCase())),
+  path: valid<string | RegExp>(
+    'the end of a path, such as "/messages", or a RegExp',
+    (value) => value instanceof RegExp || (typeof value === 'string' && isPathname(value)),
+  ),
+  times: valid<number>(
+    'an integer of at least 1 or Infinity',
+    (value) => value === Number.POSITIVE_INFINITY || accepts(integer(1), value),
+  ),
+  after: integer(0),
+  probability: number(0, 1),
+  seed: integer(0, 0xffff_ffff),
+} satisfies Record<keyof FaultRule, Check<unknown>>
+
+/** Throws `InvalidArgumentError` if the fault is invalid, or has a key that only a {@link FaultRule} can have. */
 export function checkFault(fault: Fault): void {
-  readOptions('fault option', faultShape, fault)
+  readOptions(fault, faultChecks, 'a fault', 'fault')
 }
 
-/** Throws a `TypeError` unless the rule is valid. */
+/** Throws `InvalidArgumentError` unless the rule is valid. */
 export function checkRule(rule: FaultRule): void {
-  readOptions('fault option', ruleShape, rule)
+  readOptions(rule, ruleChecks, 'a fault', 'fault')
   const { status, drop, truncate, garbage, drip, stall, latency } = rule
   const kinds = [status !== undefined, drop !== undefined, truncate, garbage, drip !== undefined, stall]
   const count = kinds.filter(Boolean).length
   if (count > 1) {
-    throw new TypeError(
-      'A fault can have only one of `status`, `drop`, `truncate`, `garbage`, `drip` and `stall`. Add one rule for each.',
+    throw invalid(
+      'A fault can have only one of `status`, `drop`, `truncate`, `garbage`, `drip` and `stall`.',
+      'Add one rule for each.',
     )
   }
   if (count === 0 && latency === undefined) {
-    throw new TypeError(
+    throw invalid(
       'A fault must have one of `status`, `drop`, `truncate`, `garbage`, `drip`, `stall` and `latency`.',
+      'Add one of them.',
     )
   }
   const { retryAfter, body, headers, effect } = rule
   if (status === undefined && [retryAfter, body, headers, effect].some((value) => value !== undefined)) {
-    throw new TypeError('`retryAfter`, `body`, `headers` and `effect` require `status`. Set `status`, or remove them.')
+    throw invalid('`retryAfter`, `body`, `headers` and `effect` require `status`.', 'Set `status`, or remove them.')
   }
   if (rule.onDrop !== undefined && drop === undefined) {
-    throw new TypeError('`onDrop` requires `drop`. Set `drop`, or remove it.')
+    throw invalid('`onDrop` requires `drop`.', 'Set `drop`, or remove it.')
   }
   if (rule.lateEffect !== undefined && (effect || (status === undefined && drop !== 'before-effect'))) {
-    throw new TypeError("`lateEffect` requires `status` without `effect`, or `drop: 'before-effect'`.")
+    throw invalid(
+      "`lateEffect` requires `status` without `effect`, or `drop: 'before-effect'`.",
+      'Set one of them, or remove it.',
+    )
   }
+}
+
+function invalid(message: string, hint: string): InvalidArgumentError {
+  return new InvalidArgumentError('fault', message, hint)
 }
 
 // No pathname of a request ends with any other text.

@@ -2,8 +2,8 @@ import * as z from 'zod/mini'
 import { findByEmail } from '../data/organization-data.ts'
 import type { Conversation, Message } from '../data/shapes.ts'
 import { forbidden, notFound, validationFailed } from '../http.ts'
-import { flag, guessed } from '../schema.ts'
-import { authorOf, type Caller, finder, operation, requiredEmail, requiredText } from './operation.ts'
+import { flag, guessed, requiredEmail, requiredText } from './body-schema.ts'
+import { authorOf, type Caller, finder, operation } from './operation.ts'
 
 const findConversation = finder('conversation', ({ conversations }) => conversations)
 

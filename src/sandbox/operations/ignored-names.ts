@@ -1,5 +1,5 @@
+import { isPlainObject } from '../../shared/json.ts'
 import type { RecordedRequest } from '../request-log.ts'
-import { isPlainObject } from '../schema.ts'
 
 const mostNames = 20
 const longestName = 100

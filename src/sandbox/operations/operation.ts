@@ -2,7 +2,7 @@
 // faults or server.
 
 import type { Context } from 'hono'
-import * as z from 'zod/mini'
+import type * as z from 'zod/mini'
 import type { AppEnv, Method, Operation, Route } from '../app-env.ts'
 import type { Collection } from '../data/collection.ts'
 import type { Grant } from '../data/grants.ts'
@@ -23,7 +23,7 @@ import {
 import type { RecordedRequest } from '../request-log.ts'
 import type { SandboxData } from '../sandbox-data.ts'
 import type { SandboxSettings } from '../sandbox-options.ts'
-import { expectationOf, isGuessed, isOpen, mustBe, shapeOf } from '../schema.ts'
+import { expectationOf, isGuessed, isOpen, shapeOf } from './body-schema.ts'
 import { ignoredNames } from './ignored-names.ts'
 
 /** An authorized request: the app or person that the token acts as, and the parameters of the path. */
@@ -145,9 +145,6 @@ export function authorOf({ person }: Caller): User {
   return person.user
 }
 
-export const requiredText = mustBe('a non-empty string', z.string().check(z.regex(/\S/)))
-export const requiredEmail = mustBe('an email address', z.string().check(z.regex(/^[^\s@]+@[^\s@]+$/)))
-
 // The schemas reject `null`, because the documents do not say that a field can be unset.
 function readJson<Body>(body: RequestBody, schema: z.ZodMiniType<Body>): Body {
   const object = readJsonObject(body)
@@ -155,7 +152,7 @@ function readJson<Body>(body: RequestBody, schema: z.ZodMiniType<Body>): Body {
   if (result.success) return result.data
   const name = String(result.error.issues[0]?.path[0])
   if (object[name] === undefined) throw validationFailed(`\`${name}\` is required.`)
-  throw validationFailed(`\`${name}\` must be ${expectationOf(shapeOf(schema)[name] ?? z.never()).expected}.`)
+  throw validationFailed(`\`${name}\` must be ${expectationOf(schema, name)}.`)
 }
 
 /** Throws a 401 unless the token is valid (RFC 6750, 3.1). */

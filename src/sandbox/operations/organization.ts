@@ -4,10 +4,9 @@ import type { Collection } from '../data/collection.ts'
 import { findByEmail, type OrganizationData } from '../data/organization-data.ts'
 import type { LooseRecord, Member } from '../data/shapes.ts'
 import { alreadyExists, forbidden } from '../http.ts'
-import { flag, guessed, mustBe, oneOf } from '../schema.ts'
-import { type Caller, finder, operation, requiredEmail, requiredText } from './operation.ts'
+import { flag, guessed, mustBe, requiredEmail, requiredText, role } from './body-schema.ts'
+import { type Caller, finder, operation } from './operation.ts'
 
-const role = oneOf('admin', 'moderator', 'agent')
 const findOrganization = ({ data }: Caller) => data.organization
 const findContact = finder('contact', ({ contacts }) => contacts)
 const findMember = finder('team member', ({ members }) => members)

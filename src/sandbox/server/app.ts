@@ -13,8 +13,7 @@ import { token } from '../oauth/token.ts'
 import { conversationOperations } from '../operations/conversations.ts'
 import { organizationOperations } from '../operations/organization.ts'
 import type { SandboxData } from '../sandbox-data.ts'
-import { type RequestRate, rateSchema, type SandboxSettings } from '../sandbox-options.ts'
-import { checkValue } from '../schema.ts'
+import { checkRate, type RequestRate, type SandboxSettings } from '../sandbox-options.ts'
 import { type AppParts, readBodies, recordRequests } from './record.ts'
 
 /** Every operation, by the service's name for it. */
@@ -104,7 +103,7 @@ function limitRate({ settings, organizations }: SandboxData): MiddlewareHandler<
 
 function bucketFor(organizationId: string, rate: RequestRate | undefined): TakeToken | undefined {
   if (rate === undefined) return undefined
-  checkValue(`The \`rateLimit\` of ${organizationId}`, rate, rateSchema)
+  checkRate(`rateLimit(${organizationId})`, rate)
   return tokenBucket(rate)
 }
 

@@ -1,9 +1,8 @@
 import { createRequire } from 'node:module'
 import type { Hono } from 'hono'
-import * as z from 'zod/mini'
 import type { AppEnv, Drop } from '../app-env.ts'
+import { textThat } from '../checks.ts'
 import { firstHalf } from '../faults/inject-faults.ts'
-import { checkValue, mustBe } from '../schema.ts'
 
 export type SandboxFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 
@@ -25,14 +24,11 @@ export function createSandboxFetch(app: Hono<AppEnv>, baseUrl: string): SandboxF
 
 const redirects = [301, 302, 303, 307, 308]
 
-const baseUrlSchema = mustBe(
-  'an absolute URL, such as "https://service.example"',
-  z.string().check(z.refine((url) => URL.canParse(url))),
-)
+const checkBaseUrl = textThat('an absolute URL, such as "https://service.example"', (url) => URL.canParse(url))
 
 /** Returns msw request handlers that respond to every request below `baseUrl` from the sandbox. */
 export function createMswHandlers<Handler>(app: Hono<AppEnv>, baseUrl: string): Handler[] {
-  checkValue('`baseUrl`', baseUrl, baseUrlSchema)
+  checkBaseUrl('baseUrl', baseUrl)
   const { http } = loadMsw()
   const fetch = createSandboxFetch(app, baseUrl)
   const handler = http.all(`${baseUrl.replace(/\/+$/, '')}/*`, async ({ request }) => {
