@@ -39,7 +39,7 @@ export async function* readMessages(pass: Pass, id: string): Changes {
       return
     }
     if (row.task === 'no') counts.foundByAudit += part.length
-    yield* pass.report(records.messages, id)
+    if (part.length > 0) yield* pass.report(records.messages, id)
   } while (changes.length > 0)
   if (!isLast) return
   // Without a task, the row does not lead to what another process has stored meanwhile.
