@@ -165,5 +165,10 @@ export function changeOf(
 /** Returns the list of a key, and the entry that leads to its change. Undefined for a text that is no key. */
 export function partsOf(key: string): { readonly resource: WatchedList; readonly owner: string } | undefined {
   const [, resource, owner = ''] = /^(conversations|messages|contacts):([^:]+)(?::[^:]+)?:\w+$/.exec(key) ?? []
-  return resource === undefined ? undefined : { resource: resource as WatchedList, owner: decodeURIComponent(owner) }
+  try {
+    return resource === undefined ? undefined : { resource: resource as WatchedList, owner: decodeURIComponent(owner) }
+  } catch {
+    // A `%` that begins no escape.
+    return undefined
+  }
 }
