@@ -94,9 +94,9 @@ const checks: Readonly<Record<string, (about: Case) => Found | Promise<Found>>> 
   scopes({ session, me, operations }) {
     if (session === undefined || me === undefined)
       return ['skipped', 'They are those of a token that works.', 'Get one first.']
-    if (!Array.isArray(me.scopes))
+    const { scopes: granted } = identityOf(me)
+    if (granted === undefined)
       return ['inconclusive', 'The service does not tell them.', 'Call the operations to find out.']
-    const granted: readonly string[] = me.scopes
     const missing = scopesFor(...operations.map(({ id }) => id)).filter((scope) => !granted.includes(scope))
     const authoring = me.actor === 'app' ? operations.find(({ actor }) => actor === 'self') : undefined
     if (authoring === undefined && missing.length === 0) return ['pass', granted.join(' ')]

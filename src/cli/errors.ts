@@ -102,7 +102,7 @@ export function describeFailure(thrown: unknown, args: readonly string[]): Failu
 
 /** The options of the package, as the command has them. */
 const flags: Readonly<Record<string, string>> = {
-  accessToken: 'The value',
+  accessToken: 'The token in SUPPORT_WORKSPACE_TOKEN or on stdin',
   baseUrl: '--base-url or SUPPORT_WORKSPACE_URL',
   clientId: '--client-id',
   clientSecret: 'SUPPORT_WORKSPACE_CLIENT_SECRET',
@@ -129,6 +129,10 @@ const phrases: readonly (readonly [RegExp, string])[] = [
   [/Read the list from its start: leave out [^.]*\./g, 'Leave --after out to read the list from its start.'],
   [/Log in with actor "(\w+)"/g, 'Log in with --actor $1'],
   [/the actor of this client is/g, 'the actor of this token is'],
+  [/, or raise `maxResponseBytes`|, or pass `find`|, or a function that returns it/g, ''],
+  [/If you defined the operation, correct its `envelope`\. /g, ''],
+  [/If you defined the operation, correct its `response` schema\. Otherwise [^.]*\./g, 'Report it to the service.'],
+  [/`journal\.list` shows/g, 'journal list shows'],
   [/ \(docs\/[\w-]+\.md(#[\w-]+)?\)| See docs\/[\w-]+\.md(#[\w-]+)?\./g, ''],
 ]
 

@@ -185,7 +185,7 @@ async function copy(
     const left = [...expected].reverse()
     const pageQuery = { query: { limit: flags.limit } }
     for await (const { data, checkpoint } of listPages(workspace, operation, pageQuery, { resumeFrom, signal })) {
-      const items = data.filter((item): item is Row => isObject(item) && item.id !== undefined)
+      const items = data.filter((item): item is Row => isObject(item) && /^(string|number)$/.test(typeof item.id))
       if (items.length < data.length)
         throw new CommandError(70, 'The service sent an item without an id.', 'Without ids, an export cannot go on.')
       for (const { id } of items.splice(0, left.length)) if (left.pop() !== id) throw changed(flags.out)

@@ -102,7 +102,8 @@ function timeText(seconds: number, form: 'table' | 'iso', isUtc: boolean | undef
   return `${shown.slice(0, 19)}${zone}`
 }
 
-function toText(value: unknown): string {
+/** Returns a value of the service as text. */
+export function toText(value: unknown): string {
   if (value === undefined || value === null) return ''
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
@@ -140,7 +141,7 @@ export function createFormatter(
       return start + toCsv(cells, flags)
     }
     const textOf = (field: string, value: unknown) =>
-      isTime(field, value) ? timeText(value, 'table', flags.utc) : (names?.get(String(value)) ?? toText(value))
+      isTime(field, value) ? timeText(value, 'table', flags.utc) : (names?.get(toText(value)) ?? toText(value))
     const rows = items.map((item) => shown.map((field) => textOf(field, valueAt(item, field))))
     const headers = shown.map((field) => (field === assigneeField && names !== undefined ? 'assignee' : field))
     const start = table === undefined

@@ -1,5 +1,6 @@
 import type { Command } from '@commander-js/extra-typings'
 import type { ListOptions, Operation, OperationInput, Page, SupportWorkspace } from '../index.ts'
+import { isObject } from '../shared/json.ts'
 import { programName, quoted, usage } from './errors.ts'
 import { type BuiltIn, findKind, pathOf } from './find-operation.ts'
 import { createFormatter, noteUnseen } from './format.ts'
@@ -127,7 +128,7 @@ async function namesOfMembers(workspace: SupportWorkspace, signal: AbortSignal):
       return []
     })
   return new Map(
-    members.flatMap(({ id, user }) => {
+    members.filter(isObject).flatMap(({ id, user }) => {
       const name = user?.name ?? user?.email
       return typeof name === 'string' ? [[id, name] as const, [user?.id ?? id, name] as const] : []
     }),

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import type { Command } from '@commander-js/extra-typings'
 import { InvalidArgumentError } from '../errors/index.ts'
+import { redact } from '../errors/redact.ts'
 import type { FaultRule, RecordedRequest, Sandbox, SandboxOptions } from '../sandbox/index.ts'
+import { parseObject } from '../shared/json.ts'
 import { programName, usage } from './errors.ts'
 import { collect, type OptionsOf } from './options.ts'
 import type { Terminal } from './terminal.ts'
@@ -111,17 +113,17 @@ async function write(words: readonly string[], { host, port, member }: Flags, te
   const url = `http://${host ?? '127.0.0.1'}:${port}`
   const as = action === 'answer' ? 'colleague' : 'customer'
   const body = new URLSearchParams({ as, conversation, text, ...(member !== undefined && { member }) })
-  const response = await fetch(`${url}/_sandbox/messages`, {
-    method: 'POST',
-    body,
-    redirect: 'manual',
-    signal: terminal.io.signal,
-  }).catch(() => {
+  const ended = terminal.io.signal
+  const signal = AbortSignal.any([ended, AbortSignal.timeout(30_000)])
+  const init: RequestInit = { method: 'POST', body, redirect: 'manual', signal }
+  const response = await fetch(`${url}/_sandbox/messages`, init).catch(() => {
+    ended.throwIfAborted()
     throw usage(`No sandbox listens on ${url}.`, 'Start one, or pass its --port and --host.')
   })
   if (response.status !== 303) {
-    const { error_description: problem } = (await response.json()) as { error_description?: string }
-    throw usage(problem ?? `${url} is no sandbox.`, 'Correct it, and write again.')
+    const text = await response.text().catch(() => ended.throwIfAborted())
+    const problem = parseObject(text)?.error_description
+    throw usage(typeof problem === 'string' ? redact(problem) : `${url} is no sandbox.`, 'Correct it, and write again.')
   }
   await terminal.print(`The ${as} wrote in ${conversation}.\n`)
 }

@@ -124,9 +124,11 @@ function tellingWaits(terminal: Terminal): Hooks {
 export function identityOf({ organization, actor, user, scopes }: Me): Identity {
   const party = (given: { id: string; name?: unknown; display_name?: unknown } | null | undefined) => {
     const name = given?.display_name ?? given?.name
-    return { id: given?.id ?? '', ...(typeof name === 'string' && { name }) }
+    return { id: typeof given?.id === 'string' ? given.id : '', ...(typeof name === 'string' && { name }) }
   }
-  return { organization: party(organization), actor, scopes, ...(user && { user: party(user) }) } as Identity
+  // The service could send anything.
+  const known = Array.isArray(scopes) ? scopes.filter((scope) => typeof scope === 'string') : undefined
+  return { organization: party(organization), actor, scopes: known, ...(user && { user: party(user) }) } as Identity
 }
 
 /** A URL only selects among its own logins, so that no other service sees a token. */

@@ -83,7 +83,7 @@ export class Terminal {
 
   /** Prints a value as a line of JSON, or a text for people. */
   async show(value: unknown, text: string, effect?: string): Promise<void> {
-    await this.print(`${this.json ? JSON.stringify(value) : text}\n`, effect)
+    await this.print(`${this.json ? JSON.stringify(value) : printable(text)}\n`, effect)
   }
 
   /** Tells a person something on stderr. */

@@ -1,8 +1,8 @@
 // Each command that a message advises is tried as it is printed.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Sandbox } from 'support-workspace-sdk/sandbox'
-import { beforeEach, expect, test } from 'vitest'
+import type { FaultRule, Sandbox } from 'support-workspace-sdk/sandbox'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { jitter } from '../helpers/clock.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
@@ -101,6 +101,37 @@ test('an unconfirmed contact: the list of the journal, and a decision', async ()
   expect(listed.lines).toMatchObject([{ state: 'unconfirmed' }])
   expect((await run(['journal', 'resolve', listed.lines[0].key, 'absent', '--state', state])).code).toBe(0)
   expect((await run(args, { env: withToken })).lines).toMatchObject([{ created: 1 }])
+})
+
+// The test's own run refuses words that only programs can follow.
+describe('advice of the package is in words of the command', () => {
+  test.each([
+    ['whoami', 'swot a b', 'The token in SUPPORT_WORKSPACE_TOKEN or on stdin is not a token: it contains whitespace'],
+    ['list contacts', '"swot_a"', 'returned it.'],
+  ])('%s with the token %j', async (line, token, message) => {
+    const { code, stderr } = await run(line.split(' '), { env: { ...env, SUPPORT_WORKSPACE_TOKEN: token } })
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
+  })
+
+  test.each<[string, object | string, string]>([
+    ['list contacts', {}, 'Make sure that --base-url'],
+    ['api GET /api/oauth/v1/me', { data: 'x'.repeat(33 * 1024 * 1024) }, 'Request fewer items with --limit.'],
+  ])('%s with an answer that is unexpected', async (line, body, message) => {
+    sandbox.faults.add({ path: /./, status: 200, body, times: Infinity } as FaultRule)
+    const { code, stderr } = await run(line.split(' '), { env: withToken })
+    expect([code, stderr]).toEqual([70, expect.stringContaining(message)])
+  })
+
+  test('a write that could not be confirmed, and one that the journal lacks', async () => {
+    const [file, state] = [join(folder, 'contacts.csv'), join(folder, 'state')]
+    writeFileSync(file, 'email\na@example.com\n')
+    const token = sandbox.issueToken({ actor: 'self', scopes: ['contacts:write'] })
+    const args = ['import', 'contacts', file, '--state', state, '--no-check', '--json']
+    const refused = await run(args, { env: { ...env, SUPPORT_WORKSPACE_TOKEN: token } })
+    expect(refused.failure.hint).toBe('Log in again and ask for it in addition.')
+    const unknown = await run(['journal', 'resolve', 'contact:nobody', 'absent', '--state', state, '--json'])
+    expect(unknown.failure.hint).toBe('journal list shows the writes.')
+  })
 })
 
 // Each with the part of the message that is the advice, as a shell reads it.

@@ -354,7 +354,7 @@ async function listeningPort(): Promise<number> {
 describe('login --with-token', () => {
   test.each([
     [['stdin'] as const, 'swot_x', 2, 'stdin is a terminal'],
-    [[], 'not a token\n', 2, 'The value is not a token'],
+    [[], 'not a token\n', 2, 'The token in SUPPORT_WORKSPACE_TOKEN or on stdin is not a token'],
     [[], 'swot_unknown', 77, 'The connection was not saved'],
   ])('with terminals %j, %j is %i', async (terminals, stdin, code, message) => {
     const { env } = await setUp()

@@ -29,6 +29,11 @@ test.each([
   ['list conversations --where user.emial=', 'Did you mean email?'],
   ['list conversations --where status', '--where "status" is not a condition.'],
   ['list conversations --where inserted_at<2026-02-30', 'is no day'],
+  ['list conversations --where inserted_at<2026-13-01', 'Pass a date such as 2026-11-19, or epoch seconds.'],
+  ['list conversations --where inserted_at>2026-00-01', 'is no day'],
+  ['list conversations --where inserted_at=2026-01-00', 'is no day'],
+  ['list conversations --where inserted_at<2026-01-07T10:00', 'has 2026-01-07T10:00, which is no day'],
+  ['list conversations --where inserted_at!=yesterday', 'has yesterday, which is no day'],
 ])('%s is refused', async (line, message) => {
   const { code, stderr } = await run(line.split(' '), { env, stdin: '{"phone":1}' })
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) })
@@ -38,6 +43,9 @@ test.each([
 test.each([
   ['call contacts.create -f email=a@example.com -f phone=1 --undocumented', ''],
   ['call tasks.create -f anything=1 --dry-run', ''],
+  ['list conversations --where inserted_at<2026-12-31', ''],
+  ['list conversations --where inserted_at>1767817800', ''],
+  ['list conversations --where inserted_at!=', ''],
   ['list conversations -q status=open --undocumented --max 1 --limit 1', ''],
   ['list conversations -q mood=good --limit 1 --max 1', '-q mood is not documented'],
 ])('%s is sent', async (line, note) => {

@@ -116,7 +116,7 @@ export function start(args: readonly string[], given: Given = {}): Running {
 
 /** What belongs to programs that use the package. Paths, ids of operations and texts of the service are others. */
 const wordsOfPrograms =
-  /`|\b(accessToken|baseUrl|clientId|clientSecret|redirectUri|resumeFrom|journal\.resolve|faultTestProgram|sqliteStorage|confirmTimeout|maxRetries)\b|only: \[|docs\/\w+\.md/
+  /`|\b(accessToken|baseUrl|clientId|clientSecret|redirectUri|resumeFrom|journal\.resolve|faultTestProgram|sqliteStorage|confirmTimeout|maxRetries|maxResponseBytes|journal\.list)\b|"(envelope|find|response)"|or a function|only: \[|docs\/\w+\.md/
 
 /** Commands that print only words of their own. */
 const isOwnText = new Set([

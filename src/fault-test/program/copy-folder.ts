@@ -12,10 +12,18 @@ interface Link {
 }
 
 /**
- * Throws if a link leads out of the folder, because a program that writes through its copy would change the original.
+ * Throws if the folder has what cannot be copied, such as a named pipe, or if a link leads out of it, because a program that writes through its copy would change the original.
  * Links below `node_modules` can lead out, as a package manager creates them. A program only reads those.
  */
-export async function checkLinks(folder: string): Promise<void> {
+export async function checkCopyable(folder: string): Promise<void> {
+  const root = await realpath(folder)
+  const entries = await readdir(root, { recursive: true, withFileTypes: true })
+  const unfit = entries.find((each) => !each.isFile() && !each.isDirectory() && !each.isSymbolicLink())
+  if (unfit !== undefined) {
+    const name = relative(root, join(unfit.parentPath, unfit.name))
+    const problem = `The folder has something that is no file, folder or link: ${name}. It cannot be copied for each run.`
+    throw new InvalidArgumentError('folder', problem, 'Move it away, or let the program create it.')
+  }
   const outside = (await linksOf(folder)).find(({ name, isInside }) => {
     return !isInside && !dirname(name).split(sep).includes('node_modules')
   })

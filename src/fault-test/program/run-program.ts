@@ -63,7 +63,12 @@ export async function runProgram(plan: ProgramPlan, injected: InjectedFault | un
   const root = await mkdtemp(join(tmpdir(), 'fault-test-'))
   const [folder, shared, printed] = [join(root, 'folder'), join(root, 'shared'), join(root, 'printed')]
   await mkdir(folder)
-  if (plan.folder !== undefined) await copyFolder(plan.folder, folder)
+  if (plan.folder !== undefined) {
+    await copyFolder(plan.folder, folder).catch(async (thrown) => {
+      await rm(root, { recursive: true, force: true })
+      throw thrown
+    })
+  }
   const numbers = prepareNumbers(shared, plan, injected)
   const watched: Watched = { numbers, plan, group: undefined, isKilled: false }
   const kill = async (): Promise<void> => {

@@ -22,7 +22,7 @@ import { createReport, type FaultTestReport } from '../report.ts'
 import type { Run } from '../run-job.ts'
 import { readData, runWithoutFaults } from '../run-without-faults.ts'
 import { checkUnseen, optionsWithout, showProgress } from '../test-job.ts'
-import { checkLinks } from './copy-folder.ts'
+import { checkCopyable } from './copy-folder.ts'
 import { killAtExit } from './process-group.ts'
 import type { ProgramExit, ProgramOptions } from './program-options.ts'
 import { type ProgramResult, runProgram } from './run-program.ts'
@@ -99,7 +99,7 @@ export async function testProgram(givenCommand: readonly string[], given: Progra
   const started = performance.now()
   const stopKilling = killAtExit()
   try {
-    if (options.folder !== undefined) await checkLinks(options.folder)
+    if (options.folder !== undefined) await checkCopyable(options.folder)
     const data = readData(options)
     const plan = {
       ...options,
