@@ -32,19 +32,19 @@ const sabotages: readonly Sabotage[] = [
   ],
   [
     'a row is stored without its change',
-    'pass.ts',
+    'run-pass.ts',
     'outbox: kind !== undefined && settings.watch.has(list) ?',
     'outbox: kind === undefined && settings.watch.has(list) ?',
   ],
   [
     'a conversation is deleted after one pass',
-    'pass.ts',
+    'run-pass.ts',
     "const isAsked = missing !== 'no' && list === 'conversations'",
     "const isAsked = list === 'conversations'",
   ],
   [
     'a conversation is deleted without a 404',
-    'pass.ts',
+    'run-pass.ts',
     'const isGone = isAsked ? await reader.isGone(id) :',
     'const isGone = isAsked ? true :',
   ],
@@ -52,7 +52,7 @@ const sabotages: readonly Sabotage[] = [
   ['doubt counts as gone', 'reader.ts', 'if (error instanceof NotFoundError) return true', 'if (error) return true'],
   [
     'a hidden conversation is deleted by the audit alone',
-    'pass.ts',
+    'run-pass.ts',
     "if (!isGone || missing === 'hidden') {",
     'if (!isGone) {',
   ],
@@ -65,8 +65,8 @@ const sabotages: readonly Sabotage[] = [
   ],
   [
     'many deletions at once are let through',
-    'pass.ts',
-    'const isHeld = this.isHeld(list, missing.length, ids.length)',
+    'run-pass.ts',
+    'const isHeld = pass.isHeld(list, missing.length, ids.length)',
     'const isHeld = false',
   ],
   [
@@ -97,12 +97,17 @@ const sabotages: readonly Sabotage[] = [
   ],
   [
     'messages are read only once',
-    'pass.ts',
+    'run-pass.ts',
     "typeof task === 'number' ? task >= passes || task < recent :",
     "typeof task === 'number' ? false :",
   ],
-  ['the second reading does not wait', 'pass.ts', 'task >= passes || task < recent', 'task >= 0'],
-  ['nothing is audited', 'pass.ts', 'isTurn(print, audited, now, settings.auditEvery)', 'isTurn(print, now, now, 1)'],
+  ['the second reading does not wait', 'run-pass.ts', 'task >= passes || task < recent', 'task >= 0'],
+  [
+    'nothing is audited',
+    'run-pass.ts',
+    'isTurn(print, audited, now, settings.auditEvery)',
+    'isTurn(print, now, now, 1)',
+  ],
   [
     'the audit reads all conversations at once',
     'fingerprints.ts',
@@ -150,9 +155,9 @@ const sabotages: readonly Sabotage[] = [
   ],
   [
     'what a failed pass has not delivered is overwritten',
-    'pass.ts',
-    'for (const id of [...rows[list].pending]) yield* this.deliver(list, id)\n      const seen',
-    'rows[list].pending.clear()\n      const seen',
+    'run-pass.ts',
+    'for (const id of [...rows[list].pending]) yield* pass.deliver(list, id)\n    const seen',
+    'rows[list].pending.clear()\n    const seen',
   ],
 ]
 

@@ -16,6 +16,7 @@ import { openProgress } from './progress.ts'
 import { Reader } from './reader.ts'
 import { acknowledge, type Outbox, openRecords, type Progress, partsOf, type Records } from './records.ts'
 import { Rows } from './rows.ts'
+import { runPass } from './run-pass.ts'
 
 /**
  * Reports what changes in a workspace, for a service without webhooks. Reads its lists repeatedly, and compares them with
@@ -58,7 +59,7 @@ export class ChangeFeed implements AsyncIterable<Change> {
     for (const list of lists) await reader.patiently(() => rows[list].load())
     for (let pass = 1; pass <= passes; pass += 1) {
       throwIfAborted(signal)
-      yield* new Pass(feed, await openProgress(feed, place)).changes()
+      yield* runPass(new Pass(feed, await openProgress(feed, place)))
       if (pass < passes) await sleep(interval * (0.9 + Math.random() / 5), signal)
     }
   }

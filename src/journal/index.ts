@@ -11,6 +11,7 @@ export {
   UnconfirmedWriteError,
   WriteJournalError,
   WriteResolvedError,
+  type WriteState,
 } from './journal-errors.ts'
-export type { WriteCheck, WriteEntry, WriteState } from './records.ts'
+export type { WriteCheck, WriteEntry } from './records.ts'
 export { WriteJournal, type WriteJournalOptions, type WrittenOnce } from './write-journal.ts'

@@ -2,7 +2,15 @@ import { isSupportWorkspaceError, RequestError, SupportWorkspaceError } from '..
 import { safeCause } from '../errors/redact.ts'
 import { failureOf } from '../storage/interface.ts'
 import type { SentWrite } from './effects.ts'
-import type { WriteState } from './records.ts'
+
+/**
+ * The state of a write:
+ *
+ * - `sending`: a process is sending the write, or has ended before the response came.
+ * - `applied`: the service has applied the write.
+ * - `unconfirmed`: the journal could not find out whether the write was applied.
+ */
+export type WriteState = 'sending' | 'applied' | 'unconfirmed'
 
 /**
  * Why a write is unconfirmed:

@@ -9,16 +9,7 @@ import {
   type KeyValueStorage,
   StoredTexts,
 } from '../storage/interface.ts'
-import { WriteJournalError } from './journal-errors.ts'
-
-/**
- * The state of a write:
- *
- * - `sending`: a process is sending the write, or has ended before the response came.
- * - `applied`: the service has applied the write.
- * - `unconfirmed`: the journal could not find out whether the write was applied.
- */
-export type WriteState = 'sending' | 'applied' | 'unconfirmed'
+import { WriteJournalError, type WriteState } from './journal-errors.ts'
 
 /** A write in the journal. */
 export interface WriteEntry {

@@ -21,7 +21,7 @@ import {
 import { checkStorage, type KeyValueStorage } from '../storage/interface.ts'
 import type { FindEffect } from './effects.ts'
 import { Intent, type OnceOptions } from './intent.ts'
-import { WriteResolvedError } from './journal-errors.ts'
+import { WriteResolvedError, type WriteState } from './journal-errors.ts'
 import {
   revised,
   type WriteCheck,
@@ -29,7 +29,6 @@ import {
   type WriteEntry,
   type WriteRecord,
   WriteRecords,
-  type WriteState,
 } from './records.ts'
 import { ServiceClock } from './service-clock.ts'
 import type { Shared } from './write.ts'
