@@ -81,7 +81,7 @@ async function familiesOf(parts: SiteParts): Promise<Family[]> {
     ['fleet_failures_total', 'remedy', Object.fromEntries(failures.map(({ remedy, count }) => [remedy, count]))],
     ['fleet_jobs', 'state', jobs],
     ['fleet_attention', '', { '': all.filter(needsAttention).length }],
-    ['fleet_sweeps_total', '', { '': sum('sweeps') }],
+    ['fleet_passes_total', '', { '': sum('passes') }],
     ['fleet_requests_total', '', { '': sum('requests') }],
     ['fleet_refused_requests_total', '', { '': sum('refused') }],
     ['fleet_skipped_conversations', '', { '': all.reduce((total, { skipped }) => total + skipped, 0) }],

@@ -41,11 +41,11 @@ export async function claim(database: Database, key: string): Promise<Claim | un
     .where('key', '=', key)
     .where('ended', 'is', null)
     .where('paused', '=', 0)
-    .returning(['lease', 'sweeps', 'position', 'interval'])
+    .returning(['lease', 'passes', 'position', 'interval'])
     .executeTakeFirst()
   if (row === undefined) return undefined
   const position = row.position === null ? undefined : (JSON.parse(row.position) as Position)
-  return { key, lease: row.lease, pass: row.sweeps + 1, position, interval: row.interval }
+  return { key, lease: row.lease, pass: row.passes + 1, position, interval: row.interval }
 }
 
 /**
@@ -102,7 +102,7 @@ export function endOf(found: Connection | 'unreadable' | undefined): Organizatio
   return found.revokedAt === undefined ? null : 'revoked'
 }
 
-const empty = { paused: 0, lease: 0, sweeps: 0, changes: 0, requests: 0, refused: 0 } as const
+const empty = { paused: 0, lease: 0, passes: 0, changes: 0, requests: 0, refused: 0 } as const
 
 export async function countFailure(database: Database, remedy: string): Promise<void> {
   const first = database.insertInto('failures').values({ remedy, count: 1 })
@@ -123,7 +123,7 @@ export async function erase(database: Database, key: string): Promise<void> {
       await transaction.deleteFrom(table).where('key', '=', key).execute()
     }
     const row = transaction.deleteFrom('organizations').where('key', '=', key)
-    const counted = await row.returning(['sweeps', 'requests', 'refused']).executeTakeFirst()
+    const counted = await row.returning(['passes', 'requests', 'refused']).executeTakeFirst()
     if (counted !== undefined) await transaction.insertInto('erased').values(counted).execute()
   })
 }

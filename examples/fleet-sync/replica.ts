@@ -92,7 +92,7 @@ export async function save(database: Database, claim: Claim, step: Step, progres
         requests: update('requests', '+', requests),
         refused: update('refused', '+', refused),
         ...(dueAt === undefined ? { queued_at: now } : { due_at: dueAt, queued_at: null }),
-        ...(position === null && { sweeps: pass, completed_at: now }),
+        ...(position === null && { passes: pass, completed_at: now }),
       }))
       .where('key', '=', key)
       .where('lease', '=', lease)

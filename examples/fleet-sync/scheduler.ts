@@ -52,7 +52,7 @@ export async function schedule({ database, queue, interval }: Omit<SchedulerPart
   const never = timeIn(database, sql`coalesce(interval, ${interval}) + ${longestWait}`)
   const due = database
     .selectFrom('organizations')
-    .select(['key', 'queued_at', 'sweeps'])
+    .select(['key', 'queued_at', 'passes'])
     .where(({ or, eb }) => or([eb('due_at', '<=', now), eb('due_at', '>', never)]))
     .where('ended', 'is', null)
     .where('paused', '=', 0)
@@ -78,7 +78,7 @@ export async function schedule({ database, queue, interval }: Omit<SchedulerPart
   const jobs = await Promise.all(old.map(({ key }) => queue.getDeduplicationJobId(key)))
   const lost = old.filter((_, index) => jobs[index] === null)
   if (lost.length > 0) log('jobs lost', { count: lost.length, message: 'They were added again from the database.' })
-  const toAdd = [...fresh, ...lost].map(({ key, sweeps }) => ({ key, first: sweeps === 0 ? firstSlices : 0 }))
+  const toAdd = [...fresh, ...lost].map(({ key, passes }) => ({ key, first: passes === 0 ? firstSlices : 0 }))
   await addJobs(queue, toAdd)
   return { added: fresh.length + lost.length, lost: lost.length }
 }

@@ -50,11 +50,11 @@ async function page(parts: SiteParts) {
 <table>
   <tr><th>Organization<th>State<th>Last complete sync pass<th>Sync passes<th>Skipped<th>Problem</tr>
   ${shown.map(
-    ({ key, name, state, lag, sweeps, skipped, completed_at, problem }) => html`<tr>
+    ({ key, name, state, lag, passes, skipped, completed_at, problem }) => html`<tr>
       <td title="${key}">${name}
       <td>${state}
       <td>${completed_at === null ? 'never, added ' : ''}${age(lag)}
-      <td class="number">${sweeps}
+      <td class="number">${passes}
       <td class="number">${skipped}
       <td>${problem ?? ''}
     </tr>`,

@@ -56,7 +56,7 @@ export interface OrganizationTable {
   queued_at: number | null
   /** Raised by each claim. Only the newest claim can write. */
   lease: number
-  sweeps: number
+  passes: number
   /** How far the running sync pass has come, as the JSON of a `Position`. */
   position: string | null
   completed_at: number | null
@@ -118,7 +118,7 @@ export interface FailureTable {
 }
 
 /** The counts of each erased organization, so that the counters of the fleet never fall. */
-export type ErasedTable = Pick<OrganizationTable, 'sweeps' | 'requests' | 'refused'>
+export type ErasedTable = Pick<OrganizationTable, 'passes' | 'requests' | 'refused'>
 
 /** Settings that all processes must share: see `openConnections`. */
 export interface SettingTable {
@@ -149,7 +149,7 @@ const first = `
   CREATE TABLE organizations (
     key TEXT PRIMARY KEY, name TEXT NOT NULL, login BIGINT NOT NULL, ended TEXT, ended_at BIGINT,
     paused INTEGER NOT NULL, interval BIGINT, added_at BIGINT NOT NULL, due_at BIGINT NOT NULL, queued_at BIGINT,
-    lease BIGINT NOT NULL, sweeps BIGINT NOT NULL, position TEXT, completed_at BIGINT, changes BIGINT NOT NULL,
+    lease BIGINT NOT NULL, passes BIGINT NOT NULL, position TEXT, completed_at BIGINT, changes BIGINT NOT NULL,
     problem TEXT, requests BIGINT NOT NULL, refused BIGINT NOT NULL
   );
   CREATE TABLE items (
@@ -164,7 +164,7 @@ const first = `
   CREATE TABLE seen (key TEXT NOT NULL, part TEXT NOT NULL, ids TEXT NOT NULL, PRIMARY KEY (key, part));
   CREATE TABLE notices (key TEXT NOT NULL, login BIGINT NOT NULL, PRIMARY KEY (key, login));
   CREATE TABLE failures (remedy TEXT PRIMARY KEY, count BIGINT NOT NULL);
-  CREATE TABLE erased (sweeps BIGINT NOT NULL, requests BIGINT NOT NULL, refused BIGINT NOT NULL);
+  CREATE TABLE erased (passes BIGINT NOT NULL, requests BIGINT NOT NULL, refused BIGINT NOT NULL);
   CREATE TABLE settings (name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (name, value));
   CREATE INDEX organizations_due ON organizations (due_at);
   CREATE INDEX items_list ON items (key, list, id);

@@ -99,13 +99,13 @@ async function start(sandboxOptions: SandboxOptions, more: NodeJS.ProcessEnv = {
 type Started = Awaited<ReturnType<typeof start>>
 
 /** Runs a worker until each organization has completed so many sync passes. */
-async function runPasses({ settings, database, parts }: Started, sweeps: number, more: object): Promise<number> {
+async function runPasses({ settings, database, parts }: Started, passes: number, more: object): Promise<number> {
   const began = performance.now()
   const worker = runWorker({ ...settings, ...more })
   for (;;) {
     await schedule(parts)
     const left = database.selectFrom('organizations').select(({ fn }) => fn.countAll<number>().as('count'))
-    const { count } = await left.where('sweeps', '<', sweeps).executeTakeFirstOrThrow()
+    const { count } = await left.where('passes', '<', passes).executeTakeFirstOrThrow()
     if (Number(count) === 0) break
     await setTimeout(1_000)
   }
@@ -139,10 +139,10 @@ async function cost(): Promise<void> {
     ['unchanged sync pass that reads everything', 1],
   ] as const) {
     await database.updateTable('organizations').set({ due_at: 0, queued_at: null }).execute()
-    const { sweeps } = await database.selectFrom('organizations').select('sweeps').executeTakeFirstOrThrow()
+    const { passes } = await database.selectFrom('organizations').select('passes').executeTakeFirstOrThrow()
     const before = { rows: await rowWrites(started), server: await serverCommands(started) }
     take()
-    const seconds = await runPasses(started, sweeps + 1, { readAllEvery })
+    const seconds = await runPasses(started, passes + 1, { readAllEvery })
     const { statements, redis, requests } = take()
     const rows = (await rowWrites(started)) - before.rows
     const server = (await serverCommands(started)) - before.server
@@ -192,18 +192,18 @@ async function starve(): Promise<void> {
     await schedule(parts)
     await setTimeout(1_000)
   }
-  const rows = await database.selectFrom('organizations').select(['key', 'sweeps', 'requests', 'refused']).execute()
+  const rows = await database.selectFrom('organizations').select(['key', 'passes', 'requests', 'refused']).execute()
   const byKey = new Map(rows.map((row) => [row.key, row]))
   const ids = sandbox.state.organizations.map(({ id }) => byKey.get(keys.get(id) ?? ''))
   for (const [name, group] of [
     ['fast', ids.filter((_, index) => !isSlow(index))],
     ['slow', ids.filter((_, index) => isSlow(index))],
   ] as const) {
-    const sweeps = group.map((row) => row?.sweeps ?? 0)
+    const passes = group.map((row) => row?.passes ?? 0)
     const requests = group.reduce((sum, row) => sum + (row?.requests ?? 0), 0)
     const refused = group.reduce((sum, row) => sum + (row?.refused ?? 0), 0)
-    const range = `at least ${Math.min(...sweeps)}, at most ${Math.max(...sweeps)}`
-    console.log(`${name}: ${sweeps.length} organizations, sync passes in 90 s: ${range}`)
+    const range = `at least ${Math.min(...passes)}, at most ${Math.max(...passes)}`
+    console.log(`${name}: ${passes.length} organizations, sync passes in 90 s: ${range}`)
     console.log(`  ${requests} requests, ${((100 * refused) / requests).toFixed(1)} % got a 429`)
   }
   process.emit('SIGTERM')

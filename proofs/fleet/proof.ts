@@ -136,7 +136,7 @@ async function prove(): Promise<boolean> {
   say('The chaos is over. Waiting for every organization to be synced again.')
   const over = Date.now()
   const before = await rowsNow()
-  await everyPass((key) => (before.get(key)?.sweeps ?? 0) + 1)
+  await everyPass((key) => (before.get(key)?.passes ?? 0) + 1)
   const back = (Date.now() - over) / 1_000
   const unexpected = fleet.unexpectedEnds
   const { takeovers, lost, events } = fleet
@@ -146,7 +146,7 @@ async function prove(): Promise<boolean> {
   fleet = new FleetProcess({ ...environment, READ_ALL_EVERY: '1' }, options.log)
   const last = await rowsNow()
   // A sync pass that was interrupted ends first.
-  await everyPass((key) => (last.get(key)?.sweeps ?? 0) + (last.get(key)?.position === null ? 1 : 2))
+  await everyPass((key) => (last.get(key)?.passes ?? 0) + (last.get(key)?.position === null ? 1 : 2))
   await fleet.stop()
 
   const differences: Record<string, number> = {}
@@ -263,7 +263,7 @@ async function prove(): Promise<boolean> {
   /** Waits until each organization has completed so many sync passes. */
   async function everyPass(wanted: (key: string) => number): Promise<void> {
     for (let waited = 0; ; waited += 1) {
-      const late = [...(await rowsNow()).values()].filter(({ key, sweeps }) => sweeps < wanted(key))
+      const late = [...(await rowsNow()).values()].filter(({ key, passes }) => passes < wanted(key))
       if (late.length === 0) return
       const [{ key, problem, ended }] = late as [(typeof late)[0]]
       if (waited === 180) throw new Error(`${late.length} organizations stand still: ${key} ${ended} ${problem}`)

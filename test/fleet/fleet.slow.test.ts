@@ -132,7 +132,7 @@ describeOnDatabases((createDatabase) => {
   test('adds one job for each organization that is due, first syncs first', async (context) => {
     const { queue, connectAll, update, schedule } = await start(context, { organizations: 4 })
     const [known, paused, later, first] = await connectAll()
-    await update(known, { sweeps: 3 })
+    await update(known, { passes: 3 })
     await update(paused, { paused: 1 })
     await update(later, { due_at: Date.now() + 3_600_000 })
     const both = await Promise.all([schedule(), schedule()])
@@ -201,7 +201,7 @@ describeOnDatabases((createDatabase) => {
     expect(await reconcile()).toBe(3)
     expect(await reconcile()).toBe(0)
     expect(await organizationOf(database, keys.kept)).toMatchObject({ ended: null })
-    expect(await organizationOf(database, keys.lost)).toMatchObject({ ended: null, sweeps: 0 })
+    expect(await organizationOf(database, keys.lost)).toMatchObject({ ended: null, passes: 0 })
     expect(await organizationOf(database, keys.removed)).toMatchObject({ ended: 'no token' })
     expect(await organizationOf(database, key)).toMatchObject({ ended: 'revoked' })
     expect(await database.selectFrom('notices').select('key').execute()).toEqual([{ key }])
@@ -290,7 +290,7 @@ describeOnDatabases((createDatabase) => {
     const { database, queue, interval, connectAll, update } = await start(context, { organizations: 4 })
     const [ok, never, gone, skipping] = await connectAll()
     const now = Date.now()
-    await update(ok, { name: 'Fine & well', completed_at: now, sweeps: 5, requests: 100, refused: 3 })
+    await update(ok, { name: 'Fine & well', completed_at: now, passes: 5, requests: 100, refused: 3 })
     await update(never, { name: 'Never', added_at: now - 3 * interval })
     await update(gone, { name: '<b>Gone</b>', completed_at: now, ended: 'no token' })
     await update(skipping, { name: 'Skipping', completed_at: now, problem: 'Skipped the messages of conversation 7' })
@@ -314,7 +314,7 @@ describeOnDatabases((createDatabase) => {
       'fleet_organizations{state="late"} 1',
       'fleet_organizations{state="no token"} 1',
       'fleet_attention 3',
-      'fleet_sweeps_total 5',
+      'fleet_passes_total 5',
       'fleet_requests_total 100',
       'fleet_refused_requests_total 3',
       'fleet_skipped_conversations 1',
@@ -352,7 +352,7 @@ describeOnDatabases((createDatabase) => {
     const { database, queue, interval, connectAll, update } = await start(context, { organizations: 3 })
     const keys: readonly string[] = await connectAll()
     for (const [index, key] of keys.entries()) {
-      await update(key, { sweeps: 5 + index, requests: 100, refused: 3 })
+      await update(key, { passes: 5 + index, requests: 100, refused: 3 })
       await countFailure(database, 'retry')
     }
     const site = createSite({ database, queue, interval, host: '127.0.0.1', failures: () => 0 })
@@ -361,7 +361,7 @@ describeOnDatabases((createDatabase) => {
       return text.split('\n').filter((line) => /^fleet_\w+_total/.test(line))
     }
     const before = await counters()
-    expect(before).toContain('fleet_sweeps_total 18')
+    expect(before).toContain('fleet_passes_total 18')
     expect(before).toContain('fleet_failures_total{remedy="retry"} 3')
     for (const key of keys.slice(1)) await erase(database, key)
     // Twice counts once.
@@ -414,7 +414,7 @@ describe('on SQLite, with worker processes', () => {
     await end(first, 'SIGKILL')
     await fleet.startWorker()
     for (const [key, organization] of keys) {
-      await waitUntil(async () => expect(await organizationOf(database, key)).toMatchObject({ sweeps: 1 }))
+      await waitUntil(async () => expect(await organizationOf(database, key)).toMatchObject({ passes: 1 }))
       await expectReplica({ sandbox, database }, key, organization)
       const changes = await changesOf(database, undefined, key)
       expect(new Set(changes.map(({ kind, id }) => `${kind} ${id}`)).size).toBe(changes.length)
@@ -431,15 +431,15 @@ describe('on SQLite, with worker processes', () => {
     const { database, queue } = fleet
     const key = await fleet.connect()
     const ahead = await fleet.startWorker(day)
-    const sweeps = async () => (await organizationOf(database, key)).sweeps
+    const passes = async () => (await organizationOf(database, key)).passes
     await fleet.schedule()
-    await waitUntil(async () => expect(await sweeps()).toBe(1))
+    await waitUntil(async () => expect(await passes()).toBe(1))
     await end(ahead, 'SIGKILL')
     expect(await queue.getDelayedCount()).toBe(0)
     await fleet.startWorker()
     await waitUntil(async () => {
       await fleet.schedule()
-      expect(await sweeps()).toBeGreaterThan(1)
+      expect(await passes()).toBeGreaterThan(1)
     })
   })
 
@@ -455,7 +455,7 @@ describe('on SQLite, with worker processes', () => {
     expect(failures).toEqual([{ remedy: 'reconnect', count: 1 }])
     await connect()
     await schedule()
-    await waitUntil(async () => expect(await organizationOf(database, key)).toMatchObject({ ended: null, sweeps: 1 }))
+    await waitUntil(async () => expect(await organizationOf(database, key)).toMatchObject({ ended: null, passes: 1 }))
   })
 
   test.for([
@@ -480,7 +480,7 @@ describe('on SQLite, with worker processes', () => {
     await waitUntil(async () => expect(pagesRead(sandbox).length).toBeGreaterThan(3))
     await end(worker, 'SIGTERM')
     expect(worker.exitCode).toBe(0)
-    expect(await organizationOf(database, key)).toMatchObject({ queued_at: null, sweeps: 0 })
+    expect(await organizationOf(database, key)).toMatchObject({ queued_at: null, passes: 0 })
     expect((await organizationOf(database, key)).position).toContain('checkpoint')
   })
 
@@ -495,14 +495,14 @@ describe('on SQLite, with worker processes', () => {
     expect(await schedule()).toEqual({ added: 1, lost: 0 })
     await fleet.startWorker()
     for (const each of [key, other]) {
-      await waitUntil(async () => expect(await organizationOf(database, each)).toMatchObject({ sweeps: 1 }))
+      await waitUntil(async () => expect(await organizationOf(database, each)).toMatchObject({ passes: 1 }))
     }
     expect((await organizationOf(database, key)).due_at).toBeLessThan(Date.now() + 5_000)
     await manage('interval', key, '0')
     expect(await organizationOf(database, key)).toMatchObject({ interval: null })
     await manage('sync', other)
     await schedule()
-    await waitUntil(async () => expect(await organizationOf(database, other)).toMatchObject({ sweeps: 2 }))
+    await waitUntil(async () => expect(await organizationOf(database, other)).toMatchObject({ passes: 2 }))
     await manage('erase', key)
     expect(await store.get(key)).toBeUndefined()
     for (const table of ['organizations', 'items', 'changes'] as const) {
@@ -593,10 +593,10 @@ describe('on SQLite, with worker processes', () => {
       })
       await waitUntil(async () => expect(pagesRead(sandbox).length).toBeGreaterThan(10))
       await disturb({ processes, proxy, path: environment.DATABASE_URL })
-      const before = await database.selectFrom('organizations').select(['key', 'sweeps']).execute()
-      for (const { key, sweeps } of before) {
+      const before = await database.selectFrom('organizations').select(['key', 'passes']).execute()
+      for (const { key, passes } of before) {
         // A sync pass that runs when Redis goes silent ends without it, and so does not count.
-        await waitUntil(async () => expect((await organizationOf(database, key)).sweeps).toBeGreaterThan(sweeps + 1))
+        await waitUntil(async () => expect((await organizationOf(database, key)).passes).toBeGreaterThan(passes + 1))
       }
       expect(processes.unexpectedEnds).toBe(0)
       void proxy.silence(10_000)

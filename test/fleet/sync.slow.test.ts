@@ -26,7 +26,7 @@ describeOnDatabases((createDatabase) => {
     await expectCopy()
     expect(pagesRead(sandbox)).toHaveLength(2 + 105)
     expect(new Set((await changesOf(database)).map(({ change }) => change))).toEqual(new Set(['created']))
-    expect(await organizationOf(database)).toMatchObject({ sweeps: 1, position: null, problem: null })
+    expect(await organizationOf(database)).toMatchObject({ passes: 1, position: null, problem: null })
   })
 
   test('reports what was created, updated, deleted and restored, each exactly once', async (context) => {
@@ -113,7 +113,7 @@ describeOnDatabases((createDatabase) => {
     for (const step of [nothing, { ...nothing, items: [item] }]) {
       await expect(save(database, older, step, noProgress)).rejects.toBeInstanceOf(LostLeaseError)
     }
-    expect(await organizationOf(database)).toMatchObject({ sweeps: 0, changes: 0 })
+    expect(await organizationOf(database)).toMatchObject({ passes: 0, changes: 0 })
     await pass()
     await expectCopy()
   })
@@ -176,7 +176,7 @@ describeOnDatabases((createDatabase) => {
     for (const id of ids.slice(6)) {
       expect((await liveItems(database, 'message')).values()).toContainEqual(sandbox.state.messages(id).at(-1))
     }
-    expect(await organizationOf(database)).toMatchObject({ sweeps: 2, problem: expect.stringContaining(bad[5]!) })
+    expect(await organizationOf(database)).toMatchObject({ passes: 2, problem: expect.stringContaining(bad[5]!) })
     const named = database.selectFrom('items').select('id').where('problem', 'is not', null).orderBy('id')
     expect((await named.execute()).map(({ id }) => id).sort()).toEqual(bad)
     expect((await changesOf(database)).filter(({ change }) => change === 'deleted')).toEqual([])
