@@ -104,15 +104,28 @@ export class Approvals {
     const person = given.author ?? (actor === 'app' ? undefined : author)
     if (person === undefined) throw noAuthor()
     const reader = this.#workspace.withOptions({ fresh: true })
-    const { isGone, ...basis } = await knownAt(reader, call.parameters.conversation_id, given.basis)
+    const { conversation_id: conversation } = call.parameters
+    // Without its name, the look could not read the messages, and nothing would make the write stale.
+    if (conversation === undefined && given.basis === undefined && /\/conversations\/[^/]+\/./.test(call.path)) {
+      const problem = 'The path has the conversation written out, so that no message could make the write stale.'
+      throw new InvalidArgumentError(
+        'path',
+        problem,
+        'Write `{conversation_id}` and pass it in `path`, or pass `basis: null`.',
+      )
+    }
+    const { isGone, ...basis } = await knownAt(reader, conversation, given.basis)
     const { body, query, response, ...operation } = call.operation
+    const isCustom = operation.evidence === undefined
     const proposedAt = Date.now()
     // As the storage returns it.
     const content: ApprovedContent = JSON.parse(
       JSON.stringify({
         ...{ service: call.baseUrl, organization, author: person, operation, path: call.path },
         ...{ parameters: call.parameters, query: call.query, text: JSON.stringify(call.body), ...basis },
-        expiresAt: given.expiresIn && proposedAt + given.expiresIn,
+        // JSON has no `Infinity`.
+        expiresAt: Number.isFinite(given.expiresIn) ? proposedAt + (given.expiresIn as number) : undefined,
+        isChecked: isCustom && body !== undefined ? true : undefined,
       }),
     )
     const entry: ProposalEntry = {
@@ -172,7 +185,9 @@ export class Approvals {
       }
       if (now?.state !== 'pending') throw notAllowed(key, 'approved', now)
       if (isOver(now)) throw notAllowed(key, 'approved', now, 'has expired')
-      if (now.digest !== digest) throw notAllowed(key, 'approved', now, 'is not what the person saw')
+      // The edit was made of what was there before, which can have been replaced twice since.
+      const isSeen = now.digest === digest && (edit === undefined || before?.digest === digest)
+      if (!isSeen) throw notAllowed(key, 'approved', now, 'is not what the person saw')
       const { body } = toProposal(key, now)
       const earlier = wanted === digest ? now.earlier : [...now.earlier, { digest, body }]
       return written({ ...now, ...edit, earlier, state: 'approved', decisions })
@@ -249,7 +264,8 @@ export class Approvals {
     const isOld = (entry: ProposalEntry | undefined): entry is ProposalEntry =>
       entry?.endedAt !== undefined && entry.endedAt <= last && entry.content.text !== undefined
     let count = 0
-    for await (const [key, entry] of this.#records.final()) {
+    // An entry that cannot be read keeps no other text.
+    for await (const [key, entry] of this.#records.final(() => {})) {
       if (!isOld(entry)) continue
       const isForgotten = await this.#records.change<boolean>(key, (now) => {
         if (!isOld(now)) return { result: false }
@@ -264,6 +280,13 @@ export class Approvals {
 
   /** Returns an edited version, whose body was checked like the one of a call. */
   async #edit(before: ApprovedContent, body: unknown): Promise<Pick<ProposalEntry, 'digest' | 'content'>> {
+    if (before.text === undefined) {
+      throw new InvalidArgumentError('body', 'The write has no body to edit.', 'Leave `body` out.')
+    }
+    if (before.isChecked) {
+      const problem = 'The schema of an operation of your own is not kept, so that an edit could not be checked.'
+      throw new InvalidArgumentError('body', problem, 'Reject the proposal, and propose the edited body.')
+    }
     const call = await capture(this.#workspace, callWith(body, before))
     const content = { ...before, text: JSON.stringify(call.body) }
     return { digest: await digestOf(content), content }

@@ -12,7 +12,9 @@ export type Basis = string | readonly string[] | null
 export function checkBasis(name: string, basis: unknown): Basis {
   if (basis === null) return null
   if (typeof basis === 'string') return checkText(name, basis)
-  if (Array.isArray(basis) && basis.every((id) => typeof id === 'string' && id !== '')) return [...(basis as string[])]
+  // A copy has no holes, which `every` would skip.
+  const ids = Array.isArray(basis) ? [...basis] : [undefined]
+  if (ids.every((id) => typeof id === 'string' && id !== '')) return ids as string[]
   throw mustBe('the id of a message, a list of ids, or null', name, basis, 'Leave it out for the messages of now.')
 }
 

@@ -21,22 +21,28 @@ export async function capture(workspace: SupportWorkspace, write: WriteFunction)
       })
     },
   })
-  const [ended] = await Promise.allSettled([(async () => write(quiet(client as SupportWorkspace<'self'>)))()])
+  let hasHeaders = false
+  const look = (argument: unknown) => {
+    // The headers of a function are not among those of the call.
+    hasHeaders ||= isObject(argument) && typeof argument.headers === 'function'
+  }
+  const [ended] = await Promise.allSettled([(async () => write(quiet(client as SupportWorkspace<'self'>, look)))()])
   if (captured === undefined)
     throw ended.status === 'rejected' ? ended.reason : misuse('makes no write, or does not return its call')
   if (writes > 1) throw misuse('makes more than one write')
-  if (Object.keys(captured.headers).length > 0) throw misuse('sets headers, which would not be sent')
+  if (hasHeaders || Object.keys(captured.headers).length > 0) throw misuse('sets headers, which would not be sent')
   return captured
 }
 
 /** Returns a client whose calls can reject unawaited. In Node, each such rejection would end the process. */
-function quiet<Target extends object>(target: Target): Target {
+function quiet<Target extends object>(target: Target, look: (argument: unknown) => void): Target {
   // A proxy around the target itself could not replace a property that is read-only.
   return new Proxy(Object.create(Object.getPrototypeOf(target) as object) as Target, {
     get(_, name) {
       const value: unknown = Reflect.get(target, name)
-      if (typeof value !== 'function') return isObject(value) ? quiet(value) : value
+      if (typeof value !== 'function') return isObject(value) ? quiet(value, look) : value
       return (...args: unknown[]) => {
+        for (const each of args) look(each)
         const result: unknown = Reflect.apply(value, target, args)
         if (result instanceof Promise) result.catch(() => {})
         return result

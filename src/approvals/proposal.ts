@@ -95,6 +95,8 @@ export interface ApprovedContent
   readonly text?: string | undefined
   /** The id of the message that the write answers, if it is known. */
   readonly answers?: string | undefined
+  /** Whether a schema of the caller has checked the body. */
+  readonly isChecked?: boolean | undefined
 }
 
 /** What the storage keeps of a proposal. */
@@ -120,7 +122,7 @@ export function isOver({ content: { expiresAt } }: ProposalEntry): boolean {
 }
 
 export function toProposal(key: string, { epoch, content, write, ...rest }: ProposalEntry): Proposal {
-  const { service, operation, parameters, text, answers, ...shown } = content
+  const { service, operation, parameters, text, answers, isChecked, ...shown } = content
   const { conversation_id: conversationId } = parameters
   return {
     ...{ key, ...shown, ...rest, operation: operation.id, method: operation.method },
@@ -136,15 +138,15 @@ const algorithms: Readonly<Record<string, (content: ApprovedContent) => Promise<
 
 /** Returns the digest of what a person approves. */
 export async function digestOf(content: ApprovedContent, version = 'v1'): Promise<string> {
-  const algorithm = Object.hasOwn(algorithms, version) ? algorithms[version] : undefined
-  return `${version}:${await algorithm?.(content)}`
+  return `${version}:${await algorithms[version]?.(content)}`
 }
 
 /** Whether an entry has the content of its digest and, unless it is pending, the last approval is of this digest. */
 export async function isIntact({ state, decisions, digest, content }: ProposalEntry): Promise<boolean> {
   const approval = decisions.findLast(({ decision }) => decision === 'approved')
   if (state !== 'pending' && approval?.digest !== digest) return false
-  return (await digestOf(content, digest.split(':')[0])) === digest
+  const [version = ''] = digest.split(':')
+  return Object.hasOwn(algorithms, version) && (await digestOf(content, version)) === digest
 }
 
 const contentFields: FieldChecks<ApprovedContent> = {
@@ -153,6 +155,7 @@ const contentFields: FieldChecks<ApprovedContent> = {
   parameters: isRecordOf(isText),
   text: isOptional((value) => isText(value) && parseObject(`{"body":${value}}`) !== undefined),
   ...{ known: isOptional(isListOf(isText)), answers: isOptional(isText), expiresAt: isOptional(Number.isFinite) },
+  isChecked: isOptional(isOneOf(true)),
 }
 
 /** The checks of each field of an entry. */

@@ -162,7 +162,8 @@ export class Records {
 
   async *#written() {
     for (const shelf of [this.#open, this.#final]) {
-      for await (const page of shelf.pages()) {
+      // A damaged entry must not hold up the others.
+      for await (const page of shelf.pages(() => {})) {
         yield page.flatMap(([key, { write }]) => (write === undefined ? [] : [[key, write] as const]))
       }
     }

@@ -177,7 +177,7 @@ export class Sender {
     const messages = client.messages.list(parameters.conversation_id, { limit: 50 }, { prefetch: false })
     for await (const message of messages) {
       const isOurs = () => this.#records.isOurs(approved.content, message.id)
-      if (known.includes(message.id) || this.#ignore?.(message) || (await isOurs())) continue
+      if (known.includes(message.id) || this.#ignore?.(message) === true || (await isOurs())) continue
       if (await this.#records.isSiblingSending(key, approved.content)) {
         throw new RequestError(`"${key}" was not sent, because another reply to the same message is being sent.`, {
           ...{ operation: operation.id, outcome: 'not-sent', remedy: 'retry', hint: 'The next `send` tries again.' },

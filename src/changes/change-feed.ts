@@ -1,6 +1,6 @@
 import { sleep, throwIfAborted } from '../shared/abort.ts'
 import { bindMethods } from '../shared/bind-methods.ts'
-import { checkText } from '../shared/check-options.ts'
+import { checkText, longestTimer } from '../shared/check-options.ts'
 import type { Entries } from '../storage/interface.ts'
 import type { Change } from './change.ts'
 import {
@@ -60,7 +60,7 @@ export class ChangeFeed implements AsyncIterable<Change> {
     for (let pass = 1; pass <= passes; pass += 1) {
       throwIfAborted(signal)
       yield* runPass(new Pass(feed, await openProgress(feed, place)))
-      if (pass < passes) await sleep(interval * (0.9 + Math.random() / 5), signal)
+      if (pass < passes) await sleep(Math.min(longestTimer, interval * (0.9 + Math.random() / 5)), signal)
     }
   }
 

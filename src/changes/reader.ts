@@ -224,6 +224,8 @@ export class Reader {
 
 /** Whether an error is about one conversation, so that others can still be read. */
 function isOfConversation(error: unknown): boolean {
+  // The service has sent an id that no path can have.
+  if (error instanceof InvalidArgumentError) return error.argument === 'conversation_id'
   if (!(error instanceof ApiError) || error instanceof InsufficientScopeError) return false
   return [403, 404, 410].includes(error.status) || error.status >= 500
 }

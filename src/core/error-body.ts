@@ -124,7 +124,8 @@ function pairOf(entry: Readonly<Record<string, unknown>>): readonly [field: unkn
 
 /** A key can be a value of a customer, such as an address, so only what looks like the name of a field is told. */
 function nameOf(field: unknown, values: ReadonlySet<string>): string {
-  const name = Array.isArray(field) ? field.filter((part) => part !== 'body').join('.') : field
+  const isPart = (part: unknown) => (typeof part === 'string' && part !== 'body') || typeof part === 'number'
+  const name = Array.isArray(field) ? field.filter(isPart).join('.') : field
   if (typeof name !== 'string' || !/^[a-z_][\w.[\]-]{0,59}$/i.test(name) || values.has(name.toLowerCase())) return ''
   return name
 }

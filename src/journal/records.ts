@@ -117,8 +117,8 @@ export class WriteRecords {
   /**
    * Yields the keys and their records in no particular order, including each key that exists during the whole listing.
    */
-  async *all(): AsyncGenerator<readonly [key: string, record: WriteRecord], void, undefined> {
-    for await (const page of this.#entries.pages()) yield* page
+  async *all(onUnreadable?: () => void): AsyncGenerator<readonly [key: string, record: WriteRecord], void, undefined> {
+    for await (const page of this.#entries.pages(onUnreadable)) yield* page
   }
 }
 

@@ -248,7 +248,8 @@ export class WriteJournal<A extends Actor = Actor> {
     checkInteger('olderThan', olderThan, youngest, 'Pass milliseconds, at least an hour.')
     const last = this.#shared.clock.now() - olderThan
     const old: (readonly [string, WriteRecord])[] = []
-    for await (const entry of this.#shared.records.all()) {
+    // A record that cannot be read stays, and keeps no other one.
+    for await (const entry of this.#shared.records.all(() => {})) {
       const { state, sentAt } = entry[1]
       if (state === 'applied' && sentAt <= last) old.push(entry)
     }

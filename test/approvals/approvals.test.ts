@@ -1,4 +1,4 @@
-import { defineOperation, type SupportWorkspace } from 'support-workspace-sdk'
+import { defineOperation, type Middleware, type SupportWorkspace } from 'support-workspace-sdk'
 import { Approvals, type ApprovalsOptions, type ProposeOptions, type SendResult } from 'support-workspace-sdk/approvals'
 import { WriteJournal } from 'support-workspace-sdk/journal'
 import { createSandbox } from 'support-workspace-sdk/sandbox'
@@ -63,6 +63,10 @@ describe('a proposal', () => {
         void setTimeout(() => void create(client), 5)) as never,
       'makes more than one write': (client) => Promise.all([create(client), create(client)]),
       'sets headers': (client) => client.messages.create(conversation, { body_html }, { headers: { 'x-a': 'b' } }),
+      'sets headers, which': (client) =>
+        client.messages.create(conversation, { body_html }, { headers: () => ({ 'x-a': 'b' }) }),
+      'the conversation written out': (client) =>
+        client.request('POST', `/api/oauth/v1/conversations/${conversation}/messages`, { body: { body_html } }),
     }
     for (const [problem, write] of Object.entries(functions)) {
       expect(await rejection(approvals.propose('r', write))).toMatchObject({
@@ -192,6 +196,53 @@ describe('an approval', () => {
     expect(edited).toMatchObject({ state: 'approved', earlier: [{ digest, body: { body_html } }] })
     expect(edited.digest).not.toBe(digest)
     expect([await send(), sent()]).toEqual([['sent'], ['<p>Edited.</p>']])
+  })
+
+  test('of an edit is of what the person saw, also if that was replaced twice meanwhile', async () => {
+    const { sandbox, storage, workspace, approvals } = open()
+    const [seen = '', other = ''] = ['one', 'two'].map(() => sandbox.state.conversations[0]?.id ?? '')
+    const draft = (path: string, text: string) =>
+      approvals.propose('r', (client) => client.notes.create(path, { body_html: text }), { replace: true, basis: null })
+    const shown = await draft(seen, 'for A')
+    await draft(other, 'for B')
+    // The edit is made of the second proposal, and stored after the first has come back.
+    const middleware: Middleware = async (call, next) => {
+      await draft(seen, 'for A')
+      return next(call)
+    }
+    const desk = new Approvals({ workspace: workspace.withOptions({ middleware }), storage })
+    const error = await rejection(desk.approve('r', { digest: shown.digest, by: 'may', body: { body_html: 'edited' } }))
+    expect(error).toMatchObject({ name: 'ApprovalsError', message: expect.stringContaining('not what the person saw') })
+    expect(await approvals.get('r')).toMatchObject({ state: 'pending', body: { body_html: 'for A' } })
+  })
+
+  test('cannot be of an edit that nothing could check', async () => {
+    const { approvals, conversation, workspace } = open()
+    const sent = await workspace.messages.create(conversation, { body_html })
+    const validate = (value: unknown) => ({ value })
+    const path = '/api/oauth/v1/conversations/{conversation_id}/messages'
+    const body = { '~standard': { version: 1, vendor: 'own', validate } } as const
+    const own = defineOperation({ id: 'own.create', method: 'POST', path, envelope: 'any', body })
+    const writes: Record<string, (client: SupportWorkspace<'self'>) => PromiseLike<unknown>> = {
+      'an operation of your own': (client) =>
+        client.call(own, { path: { conversation_id: conversation }, body: { body_html } }),
+      'no body': (client) => client.messages.delete(conversation, sent.id),
+    }
+    for (const [problem, write] of Object.entries(writes)) {
+      const { digest } = await approvals.propose(problem, write, { basis: null })
+      const edit = approvals.approve(problem, { digest, by: 'may', body: { body_html: '<p>Edited.</p>' } })
+      expect(await rejection(edit)).toMatchObject({
+        ...{ name: 'InvalidArgumentError', argument: 'body', message: expect.stringContaining(problem) },
+      })
+      expect(await approvals.approve(problem, { digest, by: 'may' })).toMatchObject({ state: 'approved' })
+    }
+  })
+
+  test('does not expire with `expiresIn: Infinity`', async () => {
+    const { approvals, propose, approve, send } = open()
+    expect(await propose(body_html, { expiresIn: Number.POSITIVE_INFINITY })).not.toHaveProperty('expiresAt')
+    await approve()
+    expect([await send(), (await approvals.list({ state: 'sent' })).length]).toEqual([['sent'], 1])
   })
 
   test('wins if it is the first answer', async () => {
@@ -429,6 +480,15 @@ describe('what is stored', () => {
     expect([await send(), sent()]).toEqual([['sent'], [body_html]])
   })
 
+  test('is refused if its digest is of no version that is known', async () => {
+    const { storage, propose, approve, send, sent } = open()
+    const { digest } = await propose()
+    await approve()
+    for (let count = 0; count < 2; count += 1) await change(storage, `"${digest}"`, '"v2:undefined"')
+    await change(storage, 'On its way.', 'Pay here.')
+    expect([await send(), sent()]).toEqual([['refused'], []])
+  })
+
   describe('with a damaged entry', () => {
     const garbage = async (storage: ReturnType<typeof memoryStorage>, key: string) =>
       storage.compareAndSet(key, (await storage.get(key)) ?? null, 'garbage')
@@ -465,6 +525,20 @@ describe('what is stored', () => {
       const errors: unknown[] = []
       const listed = await approvals.list({ onUnreadable: (each) => errors.push(each.key) })
       expect([listed.map(({ key }) => key), errors]).toEqual([['next'], ['bad']])
+    })
+
+    test('keeps no lost write unconfirmed', async () => {
+      const { sandbox, storage, approvals, propose, approve, send, sent } = open()
+      await approvals.propose('bad', (client) => client.contacts.create({ email: 'a@example.com' }))
+      await propose()
+      await approve()
+      await garbage(storage, 'approvals:open:bad')
+      sandbox.faults.add({ method: 'POST', path: /messages$/, drop: 'after-effect' })
+      expect(await rejection(send())).toMatchObject({ key: 'bad' })
+      expect(await approvals.get('r')).toMatchObject({ state: 'sending' })
+      vi.setSystemTime(Date.now() + 200_000)
+      expect(await rejection(send())).toMatchObject({ key: 'bad' })
+      expect([await approvals.get('r'), sent()]).toMatchObject([{ state: 'sent' }, [body_html]])
     })
 
     test('of what was sent tells which, and decides nothing', async () => {

@@ -1,7 +1,7 @@
 import { AuthenticationError, InsufficientScopeError, SupportWorkspace } from 'support-workspace-sdk'
 import { type Change, ChangeFeed, ChangeFeedError, type ChangeFeedOptions } from 'support-workspace-sdk/changes'
 import { type KeyValueStorage, memoryStorage } from 'support-workspace-sdk/storage'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { filled, Process } from './helpers.ts'
 import { failure, respond, SimulatedService } from './simulated-service.ts'
 import { simulateTime } from './simulated-time.ts'
@@ -38,6 +38,26 @@ describe('changes', () => {
     for await (const change of new Process(service, storage, { ...slow, passes: 1 }).feed) later.push(change)
     expect(later).toMatchObject([{ resource: 'conversations' }, { author: 'unknown' }])
     expect(later[0]).not.toHaveProperty('author')
+  })
+
+  test('go on behind a conversation whose id no path can have', async () => {
+    const service = new SimulatedService({ conversations: 3 })
+    const odd = service.conversations.get(firstOf(service))!
+    odd.entry = { ...odd.entry, id: '..' }
+    const run = new Process(service, memoryStorage(), { passes: 1 })
+    const read: Record<string, number> = {}
+    for await (const { resource } of run.feed) read[resource] = (read[resource] ?? 0) + 1
+    expect(read).toEqual({ conversations: 3, messages: 4 })
+    expect(run.problems).toMatchObject([{ conversationId: '..', error: { argument: 'conversation_id' } }])
+  })
+
+  test('are read after at most the longest wait that a timer has', async () => {
+    const service = new SimulatedService({ conversations: 1 })
+    const started = clock.now
+    vi.spyOn(Math, 'random').mockReturnValue(0.9)
+    await new Process(service, memoryStorage(), { passes: 2, interval: 2_147_483_647 }).read()
+    vi.restoreAllMocks()
+    expect(clock.now - started).toBe(2_147_483_647)
   })
 
   test('do not count in ignored fields, and nothing is written for what did not change', async () => {
