@@ -18,7 +18,12 @@ export class ApprovalsError extends SupportWorkspaceError {
   readonly id: string | undefined
 
   /** @param now the proposal, if there is one */
-  constructor(key: string | undefined, message: string, details: ErrorDetails, now?: ProposalEntry) {
+  constructor(
+    key: string | undefined,
+    message: string,
+    details: ErrorDetails,
+    now?: Pick<Proposal, 'state' | 'decisions' | 'id'>,
+  ) {
     super(message, details)
     this.key = key
     this.state = now?.state

@@ -58,7 +58,12 @@ export function checkOneOf<const Value extends string>(name: string, value: unkn
 }
 
 /** Checks an integer. */
-export function checkInteger(name: string, value: unknown, least: number, hint = 'Leave it out for the default.'): number {
+export function checkInteger(
+  name: string,
+  value: unknown,
+  least: number,
+  hint = 'Leave it out for the default.',
+): number {
   if (Number.isSafeInteger(value) && (value as number) >= least) return value as number
   throw mustBe(`an integer of at least ${least}`, name, value, hint)
 }

@@ -20,6 +20,10 @@ const { visit, connected, reply } = inboxStories({
     if (status === 401) await watch.expectFailedResponses({ status, path })
     if (status === 502) await watch.expectNoResponse({ error: 'net::ERR_CONTENT_LENGTH_MISMATCH', path })
   },
+  // Each tab has a transaction of its own.
+  async expectOlderLogin({ page }) {
+    await page.locator('a[href*="cnv_"]').first().waitFor()
+  },
   async expectUnchanged(page) {
     await page.getByRole('alert').filter({ hasText: 'Start the login again' }).waitFor()
     expect(page.url()).toBe(`${server.url}/`)

@@ -17,6 +17,10 @@ const { visit, startLogin, connected, reply } = inboxStories({
   url: () => server.url,
   expectFailed: ({ page, watch }, status) =>
     watch.expectFailedResponses({ status, path: new URL(page.url()).pathname }),
+  async expectOlderLogin({ page, watch }) {
+    await page.getByRole('heading', { name: 'Not connected' }).waitFor()
+    await watch.expectFailedResponses({ status: 400, path: '/login/callback' })
+  },
   async expectUnchanged(page) {
     await page.getByRole('heading', { name: 'Conversations' }).waitFor()
   },

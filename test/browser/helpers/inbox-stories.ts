@@ -14,12 +14,14 @@ export interface Inbox {
   url(): string
   /** Expects what the browser logs when a page shows a notice about an error with this status. */
   expectFailed(visitor: Visitor, status: number): Promise<void>
+  /** Expects what a tab shows whose login has come back after another tab has started one. */
+  expectOlderLogin(visitor: Visitor): Promise<void>
   /** Expects where a person is who has opened the callback of an earlier login again. */
   expectUnchanged(page: Page): Promise<void>
 }
 
 /** Registers what every inbox can do. Returns what its own tests begin with. */
-export function inboxStories({ name, notices, sandbox, url, expectFailed, expectUnchanged }: Inbox) {
+export function inboxStories({ name, notices, sandbox, url, expectFailed, ...expected }: Inbox) {
   const visit = useBrowser()
   const conversations = (page: Page) => page.locator('a[href*="cnv_"]')
   const seeNotice = (page: Page, text: string) => page.getByRole('alert').filter({ hasText: text }).waitFor()
@@ -108,13 +110,15 @@ export function inboxStories({ name, notices, sandbox, url, expectFailed, expect
       expect(sandbox().state.writes.map(({ operation }) => operation)).toEqual(['createMessage'])
     })
 
-    test('supports logins in two tabs at the same time', async () => {
-      const { page, openTab } = await visit()
+    test('lets the newer of two logins in two tabs succeed', async () => {
+      const visitor = await visit()
+      const { page, openTab } = visitor
       const other = await openTab()
       for (const tab of [page, other]) await startLogin(tab)
       await consent(page, 'Allow')
+      await expected.expectOlderLogin(visitor)
       await consent(other, 'Allow', 'agent')
-      for (const tab of [page, other]) await conversations(tab).first().waitFor()
+      await conversations(other).first().waitFor()
     })
 
     test('goes on after the back button, and if a callback is opened again', async () => {
@@ -131,7 +135,7 @@ export function inboxStories({ name, notices, sandbox, url, expectFailed, expect
       }
       for (const open of [allowAgain, () => page.goto(callbacks[0] ?? '')]) {
         await open()
-        await expectUnchanged(page)
+        await expected.expectUnchanged(page)
       }
       expect(sandbox().requests.filter(({ operation }) => operation === 'token')).toHaveLength(1)
     })
