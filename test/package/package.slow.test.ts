@@ -289,11 +289,14 @@ describe('a project that uses the package compiles', () => {
       types: ['node'],
     },
   }
-  // The newest compiler is ten times as fast as the older ones, which check one project for each way to resolve modules.
-  const older = ['node16, CommonJS', 'nodenext, ES modules', 'bundler']
+  // The newest compiler is ten times as fast as the older ones, which check a few projects.
+  const older: Readonly<Record<string, readonly string[]>> = {
+    '5.9': ['node16, CommonJS'],
+    '6.0': ['nodenext, ES modules', 'bundler'],
+  }
   const matrix = Object.keys(compilers).flatMap((compiler) =>
     Object.entries(consumers)
-      .filter(([name]) => compiler === '7.0' || older.includes(name))
+      .filter(([name]) => older[compiler]?.includes(name) ?? true)
       .map(([name, consumer]) => [compiler, name, consumer] as const),
   )
 
