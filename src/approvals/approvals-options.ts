@@ -72,7 +72,10 @@ export interface ApproveOptions {
   readonly digest: string
   /** Who approves. */
   readonly by: string
-  /** The request body, if the person has edited it. It is checked like the body of a call. */
+  /**
+   * The request body, if the person has edited it. It is checked like the body of a call. Refused
+   * for an operation of your own with a schema for its body, because the schema is not kept.
+   */
   readonly body?: unknown
 }
 
