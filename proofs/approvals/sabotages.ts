@@ -63,8 +63,14 @@ const sabotages: readonly Sabotage[] = [
   [
     'a digest is not compared when approving',
     'approvals/approvals.ts',
-    "      if (now.digest !== digest) throw notAllowed(key, 'approved', now, 'is not what the person saw')\n",
+    "if (!isSeen) throw notAllowed(key, 'approved', now, 'is not what the person saw')",
     '',
+  ],
+  [
+    'an edit is of whatever was there before',
+    'approvals/approvals.ts',
+    'now.digest === digest && (edit === undefined || before?.digest === digest)',
+    'now.digest === digest',
   ],
   [
     'an approval can be changed',
