@@ -126,8 +126,8 @@ function pairOf(entry: Readonly<Record<string, unknown>>): readonly [field: unkn
 function nameOf(field: unknown, values: ReadonlySet<string>): string {
   const isPart = (part: unknown) => (typeof part === 'string' && part !== 'body') || typeof part === 'number'
   const name = Array.isArray(field) ? field.filter(isPart).join('.') : field
-  if (typeof name !== 'string' || !/^[a-z_][\w.[\]-]{0,59}$/i.test(name) || values.has(name.toLowerCase())) return ''
-  return name
+  if (typeof name !== 'string' || !/^[a-z_][\w.[\]-]{0,59}$/i.test(name)) return ''
+  return [name, ...name.split(/[.[\]]+/)].some((part) => values.has(part.toLowerCase())) ? '' : name
 }
 
 /** Returns a reason, unless it has a value: one that was sent, a quoted one, an address or a number. */
