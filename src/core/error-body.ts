@@ -27,14 +27,19 @@ export function readErrorBody(text: string, challenge: string | null = null, sen
   }
   const first: unknown = Array.isArray(body.errors) ? body.errors[0] : undefined
   const inner = [body.error, isObject(first) && !isAboutField(first) ? first : undefined].find(isObject) ?? body
+  // The challenge decides about the token, because a gateway might have replaced the body.
+  const code =
+    challenged === 'invalid_token'
+      ? challenged
+      : firstString(inner.code, body.error, inner.error, challenged, inner.type)
+  // A code that repeats a text of the request is a value, unless it has the form of a code, such as `already_exists`.
+  const lower = code?.toLowerCase() ?? ''
+  const isCode = /^[a-z]+(_[a-z]+)*$/.test(lower)
+  const isSent = sent.flatMap(stringsOf).some((value) => value === lower || (!isCode && lower.includes(value)))
   return {
     isHtml: false,
     problems: fieldProblems(body, sent),
-    // The challenge decides about the token, because a gateway might have replaced the body.
-    code:
-      challenged === 'invalid_token'
-        ? challenged
-        : firstString(inner.code, body.error, inner.error, challenged, inner.type),
+    code: isSent ? undefined : code,
     description: firstString(
       body.error_description,
       inner.error_description,
@@ -139,10 +144,15 @@ function reasonOf(reason: unknown, values: ReadonlySet<string>): string {
   return reason.length > longestReason ? '' : reason.replace(/[.\s]+$/, '').trim()
 }
 
+/** Returns the texts in a JSON value, in lower case. */
+function stringsOf(value: unknown): string[] {
+  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(stringsOf)
+  return typeof value === 'string' && value !== '' ? [value.toLowerCase()] : []
+}
+
 /** Returns the texts in a JSON value, and the words of short ones such as names, in lower case. */
 function textsOf(value: unknown): string[] {
-  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(textsOf)
-  if (typeof value !== 'string' || value === '') return []
-  const text = value.toLowerCase()
-  return text.length > 100 ? [text] : [text, ...text.split(/[^\p{L}]+/u).filter((word) => word.length > 2)]
+  return stringsOf(value).flatMap((text) =>
+    text.length > 100 ? [text] : [text, ...text.split(/[^\p{L}]+/u).filter((word) => word.length > 2)],
+  )
 }

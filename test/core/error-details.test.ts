@@ -32,6 +32,8 @@ describe('the message of a 422', () => {
     [{ errors: { email: { nested: true }, 'ada@example.com': ['taken'] } }, '422: email; taken.'],
     [{ errors: [{ field: 'email', message: 'ada@example.com is taken' }] }, '422: email.'],
     [{ errors: [] }, '422.'],
+    [{ errors: [{ code: 'ada@example.com' }] }, '422.'],
+    [{ errors: [{ code: 'taken: ada@example.com' }] }, '422.'],
     [{ errors: [{ loc: ['ada@example.com', 'x'] }, { field: ['Ada', 'Ada'] }, { field: 'Ada[0]' }] }, '422.'],
     [{ errors: [{ loc: [{ toString: 1 }, 'body', 'items', 3, null], msg: 'is bad' }] }, '422: items.3: is bad.'],
   ])('%j', async (body, expected) => {
