@@ -96,12 +96,14 @@ test('the error of an attempt is searched for the token as often after fifty att
   jitter(0)
   const searches: number[] = []
   const search = vi.spyOn(String.prototype, 'replaceAll')
+  // What other tests have left running searches for other tokens.
+  const accessToken = 'swot_of_this_test_alone'
   const fetch = async () => {
-    searches.push(search.mock.calls.length)
+    searches.push(search.mock.calls.filter(([text]) => text === accessToken).length)
     search.mockClear()
     return refusal(503, 'down')
   }
-  await rejection(makeClient({ fetch, maxRetries: 50 }).members.get('1'))
+  await rejection(makeClient({ accessToken, fetch, maxRetries: 50 }).members.get('1'))
   search.mockRestore()
   const [, first, ...others] = searches
   expect(first).toBeGreaterThan(0)
