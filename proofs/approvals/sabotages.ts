@@ -80,7 +80,7 @@ const sabotages: readonly Sabotage[] = [
   ],
   [
     'an edit keeps the digest',
-    'approvals/approvals.ts',
+    'approvals/capture.ts',
     'return { digest: await digestOf(content), content }',
     'return { digest: await digestOf(before), content }',
   ],

@@ -27,9 +27,8 @@ import {
   rejectChecks,
 } from './approvals-options.ts'
 import { knownAt } from './basis.ts'
-import { callWith, capture, type WriteFunction } from './capture.ts'
+import { capture, contentOf, editOf, type WriteFunction } from './capture.ts'
 import {
-  type ApprovedContent,
   digestOf,
   isFinal,
   isOver,
@@ -104,30 +103,11 @@ export class Approvals {
     const person = given.author ?? (actor === 'app' ? undefined : author)
     if (person === undefined) throw noAuthor()
     const reader = this.#workspace.withOptions({ fresh: true })
-    const { conversation_id: conversation } = call.parameters
-    // Without its name, the look could not read the messages, and nothing would make the write stale.
-    if (conversation === undefined && given.basis === undefined && /\/conversations\/[^/]+\/./.test(call.path)) {
-      const problem = 'The path has the conversation written out, so that no message could make the write stale.'
-      throw new InvalidArgumentError(
-        'path',
-        problem,
-        'Write `{conversation_id}` and pass it in `path`, or pass `basis: null`.',
-      )
-    }
-    const { isGone, ...basis } = await knownAt(reader, conversation, given.basis)
-    const { body, query, response, ...operation } = call.operation
-    const isCustom = operation.evidence === undefined
+    const { isGone, ...basis } = await knownAt(reader, call, given.basis)
     const proposedAt = Date.now()
-    // As the storage returns it.
-    const content: ApprovedContent = JSON.parse(
-      JSON.stringify({
-        ...{ service: call.baseUrl, organization, author: person, operation, path: call.path },
-        ...{ parameters: call.parameters, query: call.query, text: JSON.stringify(call.body), ...basis },
-        // JSON has no `Infinity`.
-        expiresAt: Number.isFinite(given.expiresIn) ? proposedAt + (given.expiresIn as number) : undefined,
-        isChecked: isCustom && body !== undefined ? true : undefined,
-      }),
-    )
+    // JSON has no `Infinity`.
+    const expiresAt = Number.isFinite(given.expiresIn) ? proposedAt + (given.expiresIn as number) : undefined
+    const content = contentOf(call, { organization, author: person, ...basis, expiresAt })
     const entry: ProposalEntry = {
       ...{ epoch: 1, state: 'pending', decisions: [], earlier: [] },
       ...{ content, digest: await digestOf(content), proposedAt },
@@ -174,7 +154,8 @@ export class Approvals {
     if (digest === undefined) throw mustBe('a text', 'digest', digest, 'Pass the digest that the page showed.')
     if (by === undefined) throw mustBe('a text', 'by', by, 'Pass the name or id of the person.')
     const before = await this.#records.get(key)
-    const edit = body === undefined || before === undefined ? undefined : await this.#edit(before.content, body)
+    const edit =
+      body === undefined || before === undefined ? undefined : await editOf(this.#workspace, before.content, body)
     const wanted = edit?.digest ?? digest
     const approval: ProposalDecision = { decision: 'approved', by, at: Date.now(), digest: wanted }
     return this.#change(key, (now) => {
@@ -276,20 +257,6 @@ export class Approvals {
       if (isForgotten) count += 1
     }
     return count
-  }
-
-  /** Returns an edited version, whose body was checked like the one of a call. */
-  async #edit(before: ApprovedContent, body: unknown): Promise<Pick<ProposalEntry, 'digest' | 'content'>> {
-    if (before.text === undefined) {
-      throw new InvalidArgumentError('body', 'The write has no body to edit.', 'Leave `body` out.')
-    }
-    if (before.isChecked) {
-      const problem = 'The schema of an operation of your own is not kept, so that an edit could not be checked.'
-      throw new InvalidArgumentError('body', problem, 'Reject the proposal, and propose the edited body.')
-    }
-    const call = await capture(this.#workspace, callWith(body, before))
-    const content = { ...before, text: JSON.stringify(call.body) }
-    return { digest: await digestOf(content), content }
   }
 
   async #change(key: string, decide: (now: ProposalEntry | undefined) => Decision<ProposalEntry>): Promise<Proposal> {

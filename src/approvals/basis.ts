@@ -1,4 +1,5 @@
 import type { SupportWorkspace } from '../client/index.ts'
+import type { OutgoingCall } from '../core/index.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { checkText, mustBe } from '../shared/check-options.ts'
 import type { ApprovedContent } from './proposal.ts'
@@ -25,11 +26,17 @@ export function checkBasis(name: string, basis: unknown): Basis {
  */
 export async function knownAt(
   reader: SupportWorkspace,
-  conversation: string | undefined,
+  { path, parameters: { conversation_id: conversation } }: OutgoingCall,
   basis: Basis | undefined,
 ): Promise<Pick<ApprovedContent, 'known' | 'answers'> & { readonly isGone?: boolean }> {
-  if (basis === null || (conversation === undefined && basis === undefined)) return {}
+  if (basis === null) return {}
   if (conversation === undefined) {
+    if (/\/conversations\/[^/]+\/./.test(path)) {
+      const problem = 'The path has the conversation written out, so that no message could make the write stale.'
+      const hint = 'Write `{conversation_id}` and pass it in `path`, or pass `basis: null`.'
+      throw new InvalidArgumentError('path', problem, hint)
+    }
+    if (basis === undefined) return {}
     const problem = 'The path of the write has no conversation, so that no message can be newer.'
     throw new InvalidArgumentError('basis', problem, 'Leave `basis` out.')
   }

@@ -2,7 +2,7 @@ import type { SupportWorkspace } from '../client/index.ts'
 import type { OutgoingCall } from '../core/index.ts'
 import { InvalidArgumentError, SupportWorkspaceError } from '../errors/index.ts'
 import { isObject } from '../shared/json.ts'
-import type { ApprovedContent } from './proposal.ts'
+import { type ApprovedContent, digestOf, type ProposalEntry } from './proposal.ts'
 
 /** A function that makes one write with the client that it gets. Its reads are sent. */
 export type WriteFunction = (client: SupportWorkspace<'self'>) => PromiseLike<unknown>
@@ -57,15 +57,48 @@ function misuse(problem: string): InvalidArgumentError {
   return new InvalidArgumentError('write', `The function of the proposal ${problem}.`, hint)
 }
 
-/**
- * Makes the call of a proposal with another body, as its author would make it now, so that the body is checked like any
- * other.
- */
-export function callWith(body: unknown, { operation, parameters }: ApprovedContent): WriteFunction {
-  // A custom operation was stored without its schemas.
-  if (operation.evidence === undefined) return (client) => client.callAgain(operation, { path: parameters, body })
+/** Returns what a person approves of a call, as the storage returns it. */
+export function contentOf(
+  { operation: { body, query, response, ...operation }, ...call }: OutgoingCall,
+  rest: Pick<ApprovedContent, 'organization' | 'author' | 'known' | 'answers' | 'expiresAt'>,
+): ApprovedContent {
+  return JSON.parse(
+    JSON.stringify({
+      ...{ service: call.baseUrl, operation, path: call.path, parameters: call.parameters, query: call.query },
+      ...{ text: JSON.stringify(call.body), ...rest },
+      ...(isOwn(operation) && body !== undefined && { isChecked: true }),
+    }),
+  )
+}
+
+/** Returns an edited version, whose body was checked like the one of a call. */
+export async function editOf(
+  workspace: SupportWorkspace,
+  before: ApprovedContent,
+  body: unknown,
+): Promise<Pick<ProposalEntry, 'digest' | 'content'>> {
+  if (before.text === undefined) {
+    throw new InvalidArgumentError('body', 'The write has no body to edit.', 'Leave `body` out.')
+  }
+  if (before.isChecked) {
+    const problem = 'The schema of an operation of your own is not kept, so that an edit could not be checked.'
+    throw new InvalidArgumentError('body', problem, 'Reject the proposal, and propose the edited body.')
+  }
+  const call = await capture(workspace, callWith(body, before))
+  const content = { ...before, text: JSON.stringify(call.body) }
+  return { digest: await digestOf(content), content }
+}
+
+/** Makes the call of a proposal with another body, as its author would make it now. */
+function callWith(body: unknown, { operation, parameters }: ApprovedContent): WriteFunction {
+  // An operation of the caller was stored without its schemas.
+  if (isOwn(operation)) return (client) => client.callAgain(operation, { path: parameters, body })
   // The id of a built-in operation is the name of its method: `messages.create`.
   const [resource = '', method = ''] = operation.id.split('.')
   const ids = Array.from(operation.path.matchAll(/\{(\w+)\}/g), ([, name = '']) => parameters[name])
   return (client) => Reflect.get(client, resource)[method](...ids, body)
+}
+
+function isOwn({ evidence }: ApprovedContent['operation']): boolean {
+  return evidence === undefined
 }

@@ -6,7 +6,7 @@ import {
   type Message,
   type SupportWorkspace,
 } from '../client/index.ts'
-import type { Paginated } from '../core/index.ts'
+import type { Checkpoint, Paginated } from '../core/index.ts'
 import {
   ApiError,
   CursorRejectedError,
@@ -30,8 +30,6 @@ export interface Items {
   readonly contacts: Contact
   readonly messages: Message
 }
-
-type Checkpoint = { readonly cursor: string | null; readonly done: boolean }
 
 /** After this many rejected cursors, a list is not begun again. */
 const mostRejected = 3

@@ -176,18 +176,20 @@ export async function replaceFile(
 ): Promise<void> {
   // Another name could belong to somebody else.
   const next = `${path}.${randomUUID()}`
-  for (let waited = 0; ; waited += 50) {
-    try {
-      if (waited === 0) await writeFile(next, text, { flag: 'wx', mode: 0o600, flush: true })
-      return await move(next, path)
-    } catch (thrown) {
-      const { code } = thrown as NodeJS.ErrnoException
-      const isHeld = platform === 'win32' && (code === 'EPERM' || code === 'EBUSY')
-      if (!isHeld || waited >= longestWait) {
-        await rm(next, { force: true })
-        throw thrown
+  try {
+    await writeFile(next, text, { flag: 'wx', mode: 0o600, flush: true })
+    for (let waited = 0; ; waited += 50) {
+      try {
+        return await move(next, path)
+      } catch (thrown) {
+        const { code } = thrown as NodeJS.ErrnoException
+        const isHeld = platform === 'win32' && (code === 'EPERM' || code === 'EBUSY')
+        if (!isHeld || waited >= longestWait) throw thrown
+        await new Promise((resolve) => setTimeout(resolve, 50))
       }
-      await new Promise((resolve) => setTimeout(resolve, 50))
     }
+  } catch (thrown) {
+    await rm(next, { force: true })
+    throw thrown
   }
 }

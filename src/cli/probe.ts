@@ -21,19 +21,18 @@ export function addProbe(program: Command, terminal: Terminal): void {
         await terminal.confirm('Send these requests?', yes)
         const accessToken = await readToken()
         const file = out === undefined ? undefined : await open(out, 'wx', 0o600)
-        const ask = async () => {
-          const found = await askService({ baseUrl: origin.baseUrl, accessToken, signal: terminal.io.signal })
+        let result: Awaited<ReturnType<typeof askService>>
+        try {
+          result = await askService({ baseUrl: origin.baseUrl, accessToken, signal: terminal.io.signal })
           // Shown before it is written, because its reader can still end the command.
-          await terminal.show(found, tableOf(found.findings))
-          await file?.writeFile(`${JSON.stringify(found, null, 2)}\n`)
-          return found
+          await terminal.show(result, tableOf(result.findings))
+          await file?.writeFile(`${JSON.stringify(result, null, 2)}\n`)
+        } catch (thrown) {
+          if (out !== undefined) await rm(out, { force: true })
+          throw thrown
+        } finally {
+          await file?.close()
         }
-        const result = await ask()
-          .catch(async (thrown) => {
-            if (out !== undefined) await rm(out, { force: true })
-            throw thrown
-          })
-          .finally(() => file?.close())
         terminal.note(`${result.requests} requests were answered.`, { requests: result.requests })
         if (result.stopped !== null) throw new CommandError(75, result.stopped, 'What was found until then is shown.')
       }),

@@ -8,7 +8,7 @@ export { classifyFetchError, type FetchFault, isPlatformFetch } from './fetch-er
 export { type AttemptStartEvent, type EventOf, emit, type Hooks, joinHooks, type OperationEvent } from './hooks.ts'
 export { checkSignal } from './input.ts'
 
-export type { ListOptions } from './list-options.ts'
+export type { Checkpoint, ListOptions } from './list-options.ts'
 export { createLog, type Log } from './logging.ts'
 export type { Guard, GuardedAttempt, Middleware, OutgoingCall } from './middleware.ts'
 export type {

@@ -304,9 +304,17 @@ function withDefaults<Read extends object, Defaults extends object>(read: Read, 
 // More would not fit into the memory that Node uses by default.
 const maxRecords = 1_000_000
 
-function checkTotal(counts: typeof defaults | Record<keyof typeof defaults, unknown>): void {
-  const { organizations, conversations, messagesPerConversation, contacts, members, tasks, segments } =
-    counts as typeof defaults
+type Count =
+  | 'organizations'
+  | 'conversations'
+  | 'messagesPerConversation'
+  | 'contacts'
+  | 'members'
+  | 'tasks'
+  | 'segments'
+
+function checkTotal(counts: Readonly<Record<Count, number>>): void {
+  const { organizations, conversations, messagesPerConversation, contacts, members, tasks, segments } = counts
   const perOrganization = conversations * (1 + messagesPerConversation) + contacts + members + tasks + segments
   const total = organizations * (1 + perOrganization)
   if (total <= maxRecords) return

@@ -240,6 +240,15 @@ describe('a cursor', () => {
     }
   })
 
+  test('in `extraQuery` is where the list begins, and not where its next page does', async () => {
+    const { list, queries } = setUp({ b: { data: items(2), after: 'c' }, c: { data: items(3) } })
+    expect(await all(list.list({}, { extraQuery: { after: 'b' } }))).toEqual(items(2, 3))
+    expect(queries.map(({ after }) => after)).toEqual(['b', 'c'])
+    const endless = setUp({ b: { data: items(2), after: 'b' } })
+    expect(await rejection(all(endless.list.list({}, { extraQuery: { after: 'b' } })))).toBeInstanceOf(PaginationError)
+    expect(endless.queries).toHaveLength(2)
+  })
+
   test('that repeats in a list made with POST does not say that the requests had no effect', async () => {
     const search = defineOperation({ id: 'search', method: 'POST', path: '/search', envelope: 'list' })
     const list = makeClient({ fetch: scripted(json(page(items(1), 'a'))) }).call(search, { query: { after: 'a' } })

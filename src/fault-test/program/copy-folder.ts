@@ -12,8 +12,9 @@ interface Link {
 }
 
 /**
- * Throws if the folder has what cannot be copied, such as a named pipe, or if a link leads out of it, because a program that writes through its copy would change the original.
- * Links below `node_modules` can lead out, as a package manager creates them. A program only reads those.
+ * Throws if the folder has what cannot be copied, such as a named pipe, or if a link leads out of it, because a program
+ * that writes through its copy would change the original. Links below `node_modules` can lead out, as a package manager
+ * creates them. A program only reads those.
  */
 export async function checkCopyable(folder: string): Promise<void> {
   const root = await realpath(folder)
