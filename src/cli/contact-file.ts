@@ -53,7 +53,7 @@ export interface BrokenRow {
 /** In a map, all columns that are not named. */
 const rest = '*'
 
-/** The column that a file of failed rows has. */
+/** The first column of a file of failed rows. At the end, it would be in another place in a row that is too short. */
 const reasonColumn = 'reason'
 
 /**
@@ -75,37 +75,35 @@ export function readContacts(given: string, map: Readonly<Record<string, string>
   if (header === undefined && broken.length === 0)
     throw new CommandError(70, 'The file is empty.', 'It needs a header.')
   const names = header?.record.map((name) => name.trim()) ?? []
-  const hasReason = names.at(-1)?.toLowerCase() === reasonColumn
-  const columns = (hasReason ? names.slice(0, -1) : names).map((name, index): Column => {
-    return { name, number: index + 1, isEmpty: body.every(({ record }) => (record[index] ?? '').trim() === '') }
+  const hasReason = names[0]?.toLowerCase() === reasonColumn
+  const cellsOf = ({ record }: Parsed) => (hasReason ? record.slice(1) : record)
+  const columns = (hasReason ? names.slice(1) : names).map((name, index): Column => {
+    return { name, number: index + 1, isEmpty: body.every((row) => (cellsOf(row)[index] ?? '').trim() === '') }
   })
-  const rawOf = ({ raw, record }: Parsed): string => {
+  const firstCell = RegExp(`^("([^"]|"")*"|[^"${delimiter}]*)${delimiter}`)
+  const rawOf = (raw: string): string => {
     const own = raw.replace(/^\n+|\n+$/g, '')
-    if (!hasReason || record.length < names.length) return own
-    const reason = record.at(-1) ?? ''
-    const end = [quoted(reason), reason].find((each) => own.endsWith(delimiter + each)) ?? ''
-    return own.slice(0, -delimiter.length - end.length)
+    return hasReason ? own.replace(firstCell, '') : own
   }
-  const isWrong = ({ record }: Parsed) => record.length !== names.length && record.length !== columns.length
+  const isWrong = (row: Parsed) => row.record.length !== names.length
   const wrong = body.filter(isWrong).map((row): BrokenRow => {
-    const { line, record } = row
-    return {
-      line,
-      raw: rawOf(row),
-      reason: `The row has ${record.length === 1 ? '1 cell' : `${record.length} cells`}, and the header has ${names.length}.`,
-    }
+    const { length } = cellsOf(row)
+    const cells = length === 1 ? '1 cell' : `${length} cells`
+    return { line: row.line, raw: row.raw, reason: `The row has ${cells}, and the header has ${columns.length}.` }
   })
-  const all = [...broken, ...wrong].sort((one, other) => one.line - other.line)
+  const all = [...broken, ...wrong]
+    .map((row) => ({ ...row, raw: rawOf(row.raw) }))
+    .sort((one, other) => one.line - other.line)
   if (all.length > 0 && !skipBroken) throw brokenRows(all)
   const fields = fieldsOf(columns, map)
-  const good = body.filter((row) => !isWrong(row) && row.record.some((cell) => cell.trim() !== ''))
+  const good = body.filter((row) => !isWrong(row) && cellsOf(row).some((cell) => cell.trim() !== ''))
   const rows = good.map((row): ContactRow => {
-    const values = fields.map((field, index) => [field, row.record[index]?.trim() ?? ''] as const)
+    const values = fields.map((field, index) => [field, cellsOf(row)[index]?.trim() ?? ''] as const)
     const given = Object.fromEntries(values.filter(([field, value]) => field !== '' && value !== ''))
-    return { line: row.line, raw: rawOf(row), fields: given, email: given.email?.toLowerCase() ?? '' }
+    return { line: row.line, raw: rawOf(row.raw), fields: given, email: given.email?.toLowerCase() ?? '' }
   })
-  const first = `${header === undefined ? '' : rawOf(header)}${delimiter}${reasonColumn}\n`
-  const lineOf = ([{ raw }, reason]: FailedRow) => `${raw}${delimiter}${quoted(reason)}\n`
+  const first = `${reasonColumn}${delimiter}${header === undefined ? '' : rawOf(header.raw)}\n`
+  const lineOf = ([{ raw }, reason]: FailedRow) => `${quoted(reason)}${delimiter}${raw}\n`
   return {
     rows,
     broken: all,

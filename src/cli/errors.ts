@@ -159,7 +159,9 @@ function explain(error: Error): Error {
     return new CommandError(70, `A file could not be written (${causeOf(error)}).`, 'Make room, then run it again.')
   if (code === 'ELOOP' && path !== undefined)
     return usage(redact(`${path} is a symbolic link.`), 'Name the file that it leads to, or move the link away.')
-  const isUnusable = /^(ERR_FS_)?E(NOENT|ACCES|PERM|EXIST|ISDIR|NOTDIR|LOOP|ROFS|NAMETOOLONG)$/.test(code)
+  if (code === 'EEXIST' && path !== undefined)
+    return usage(redact(`${path} exists already.`), 'Choose another name, or move it away.')
+  const isUnusable = /^(ERR_FS_)?E(NOENT|ACCES|PERM|ISDIR|NOTDIR|LOOP|ROFS|NAMETOOLONG)$/.test(code)
   if (path === undefined || !isUnusable) return error
   return usage(redact(`${path} cannot be opened (${code}).`), 'Check its name and its folder.')
 }

@@ -133,7 +133,7 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
   const body = Object.fromEntries(file.fields.map((field) => [field, '']))
   checkBody('contacts.create', body, flags.undocumented, '--map')
   // Before the rows are sent whose failures it is for.
-  if (failedPath === '') throw usage('--failed is empty.', 'Name a file.')
+  if (failedPath === '' || failedPath === '-') throw usage('--failed is no name of a file.', 'Name a file.')
   if (failedPath !== undefined) await access(`${dirname(failedPath)}/`, constants.W_OK)
   const counts = { created: 0, createdBefore: 0, existed: 0, repeated: 0, failed: 0, unconfirmed: 0 }
   const failed: FailedRow[] = file.broken.map((row) => [row, row.reason])

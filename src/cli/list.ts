@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings'
 import type { ListOptions, Operation, OperationInput, Page, SupportWorkspace } from '../index.ts'
 import { isObject } from '../shared/json.ts'
-import { programName, quoted, usage } from './errors.ts'
+import { CommandError, programName, quoted, usage } from './errors.ts'
 import { type BuiltIn, findKind, pathOf } from './find-operation.ts'
 import { createFormatter, noteUnseen } from './format.ts'
 import { checkItemField, checkQuery } from './names.ts'
@@ -97,6 +97,9 @@ async function listItems({ workspace }: Session, list: Listing, terminal: Termin
   let [left, read, matched] = [most, 0, 0]
   const input = { ...list.input, query: { ...list.input.query, limit } }
   for await (const { data, after } of listPages(workspace, operation, input, { signal })) {
+    if (!data.every(isObject)) {
+      throw new CommandError(70, 'The service sent an item that is no object.', 'Report it to the service.')
+    }
     if (read === 0 && data.length > 0) noteUnseen(flags, data, terminal)
     read += data.length
     const matching = data.filter((item) => conditions.every((condition) => condition.matches(item)))

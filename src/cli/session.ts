@@ -128,6 +128,10 @@ export function identityOf({ organization, actor, user, scopes }: Me): Identity 
   }
   // The service could send anything.
   const known = Array.isArray(scopes) ? scopes.filter((scope) => typeof scope === 'string') : undefined
+  if (party(organization).id === '' || (actor !== 'app' && actor !== 'self')) {
+    const hint = 'Check that SUPPORT_WORKSPACE_URL is the address of the service.'
+    throw new CommandError(70, 'The service does not say whose token it is.', hint)
+  }
   return { organization: party(organization), actor, scopes: known, ...(user && { user: party(user) }) } as Identity
 }
 

@@ -47,6 +47,9 @@ function dayOf(text: string, isUtc: boolean | undefined): { start: number; end: 
   const shown = isUtc ? new Date(at(day) * 1_000).getUTCDate() : new Date(at(day) * 1_000).getDate()
   // The day 0 is the last one of the month before.
   if (month === 0 || shown !== day)
-    throw usage(`--where has ${text}, which is no day.`, 'Pass a date such as 2026-11-19, or epoch seconds.')
+    throw usage(
+      `--where has ${text}, which is neither a day nor epoch seconds.`,
+      'Pass a date such as 2026-11-19, or epoch seconds.',
+    )
   return { start: at(day), end: at(day + 1) }
 }

@@ -84,6 +84,15 @@ describe.each(Object.entries(answers))('an answer with %s', (_, body) => {
   })
 })
 
+test.each([
+  ['whoami', 'does not say whose token it is'],
+  ['list contacts', 'an item that is no object'],
+])('`%s` fails on an answer that it cannot be about', async (line, problem) => {
+  sandbox.faults.add({ path: /./, status: 200, body: { data: [null, 1, 'x', {}] }, times: Infinity })
+  const { code, failure } = await run([...line.split(' '), '--json'], { env })
+  expect([code, failure.message]).toEqual([70, expect.stringContaining(problem)])
+})
+
 test('`whoami` escapes the names of the service, and its JSON is exact', async () => {
   const organization = { id: 'org_1', name: 'A\u001b]0;B\u0007\u202eC' }
   sandbox.faults.add({ path: /\/me$/, status: 200, body: { organization, actor: 'app', scopes: [] }, times: 2 })

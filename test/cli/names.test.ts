@@ -28,12 +28,12 @@ test.each([
   ['list conversations --where statsu=open', 'Did you mean status?'],
   ['list conversations --where user.emial=', 'Did you mean email?'],
   ['list conversations --where status', '--where "status" is not a condition.'],
-  ['list conversations --where inserted_at<2026-02-30', 'is no day'],
+  ['list conversations --where inserted_at<2026-02-30', 'is neither a day'],
   ['list conversations --where inserted_at<2026-13-01', 'Pass a date such as 2026-11-19, or epoch seconds.'],
-  ['list conversations --where inserted_at>2026-00-01', 'is no day'],
-  ['list conversations --where inserted_at=2026-01-00', 'is no day'],
-  ['list conversations --where inserted_at<2026-01-07T10:00', 'has 2026-01-07T10:00, which is no day'],
-  ['list conversations --where inserted_at!=yesterday', 'has yesterday, which is no day'],
+  ['list conversations --where inserted_at>2026-00-01', 'is neither a day'],
+  ['list conversations --where inserted_at=2026-01-00', 'is neither a day'],
+  ['list conversations --where inserted_at<2026-01-07T10:00', 'has 2026-01-07T10:00, which is neither a day'],
+  ['list conversations --where inserted_at!=yesterday', 'has yesterday, which is neither a day'],
 ])('%s is refused', async (line, message) => {
   const { code, stderr } = await run(line.split(' '), { env, stdin: '{"phone":1}' })
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) })

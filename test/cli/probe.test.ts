@@ -355,7 +355,7 @@ test.each<[string, (path: string) => void]>([
   writeFileSync(`${file}.new`, 'mine')
   const { running, sent } = startProbe({}, ['--yes', '--out', file])
   const { code, stderr } = await running.ended
-  expect([code, stderr]).toEqual([2, expect.stringContaining('found.json cannot be opened (EEXIST).')])
+  expect([code, stderr]).toEqual([2, expect.stringContaining('found.json exists already.')])
   expect([sent, readdirSync(join(file, '..'))]).toEqual([[], ['found.json', 'found.json.new']])
 })
 
