@@ -123,7 +123,7 @@ const sabotages: readonly Sabotage[] = [
   ['the first pass swallows messages', 'pass.ts', "typeof time === 'number' ? time >= start : isLater", 'isLater'],
   [
     'a conversation that appears later is not reported',
-    'progress.ts',
+    'pass.ts',
     'hasBegun(list) ? 0 : start',
     'hasBegun(list) ? start : start',
   ],
