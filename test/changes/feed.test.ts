@@ -131,6 +131,34 @@ describe('messages are read', () => {
     expect(await new Process(service, storage, { ...slow, passes: 2 }).read()).toEqual([])
   })
 
+  test('once in a pass that was interrupted, unless their conversation has changed or some were not stored', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    const service = new SimulatedService({ conversations: 12, messages: 2 })
+    // The first of the list. Its changes are stored in two parts.
+    service.addConversation(30)
+    const storage = memoryStorage()
+    const keys = new Set<string>()
+    const read = async (isEnough: (messages: number) => boolean = () => false) => {
+      const before = service.counts.messages
+      let messages = 0
+      for await (const { resource, key } of new Process(service, storage, { ...slow, limit: 50, passes: 1 }).feed) {
+        keys.add(key)
+        if (resource === 'messages') messages += 1
+        if (isEnough(messages)) break
+      }
+      return service.counts.messages - before
+    }
+    expect(await read((messages) => messages === 5)).toBe(1)
+    // 26 messages of the first conversation, two of each of the next two, and one of the fourth.
+    expect(await read((messages) => messages === 31)).toBe(4)
+    service.touch([...service.conversations.keys()][11] as string)
+    expect(await read()).toBe(1 + 9)
+    expect(keys.size).toBe(13 + 30 + 12 * 2 + 1)
+    clock.now += 4000
+    expect(await read()).toBe(13)
+    vi.restoreAllMocks()
+  })
+
   test('once in `auditEvery` for each conversation, and the status counts what only that found', async () => {
     const service = new SimulatedService({ conversations: 20, follows: false })
     const storage = await filled(service)
