@@ -429,6 +429,24 @@ describe('a change that was not acknowledged', () => {
   })
 })
 
+/** Reads an entry whose field `extra` is the JSON text twice, in two loops. Returns the number of changes. */
+async function readWith(list: string, extra: string, secret?: string): Promise<number> {
+  const service = new SimulatedService({ conversations: 1, messages: 1 })
+  const id = list === '/messages' ? messagesOf(service, firstOf(service))[0] : firstOf(service)
+  const page = `{"data":[{"id":"${id}","extra":${extra}}],"page_metadata":{"after":null,"before":null}}`
+  service.answer = (path) => (path.endsWith(list) ? new Response(page) : undefined)
+  const workspace = new SupportWorkspace({
+    ...{ baseUrl: 'https://service.example', accessToken: 'swot_feed', fetch: service.fetch },
+  })
+  const storage = memoryStorage()
+  let changes = 0
+  for (let loop = 1; loop <= 2; loop += 1) {
+    const feed = new ChangeFeed({ ...{ workspace, storage, secret }, since: 'beginning', interval: 4000, passes: 2 })
+    for await (const _ of feed) changes += 1
+  }
+  return changes
+}
+
 describe('errors', () => {
   test.each([
     [403, 'forbidden'],
@@ -530,6 +548,29 @@ describe('errors', () => {
     service.answer = (path) => (path === '/conversations' ? respond(page) : undefined)
     const loop = new Process(service, memoryStorage(), { passes: 1 }).read()
     await expect(loop).rejects.toMatchObject({ remedy: 'fix', message: expect.stringContaining(message) })
+  })
+
+  test.each([
+    ['many arrays in arrays', '['.repeat(50_000) + ']'.repeat(50_000)],
+    ['many objects in objects', `${'{"a":'.repeat(100)}1${'}'.repeat(100)}`],
+  ])('of a list or of messages with %s end the feed by name', async (_, deep) => {
+    for (const list of ['/conversations', '/messages']) {
+      await expect(readWith(list, deep)).rejects.toMatchObject({
+        ...{ name: 'SupportWorkspaceError', remedy: 'fix' },
+        message: expect.stringMatching(/^The entry "\w+" has more than 100 levels/),
+      })
+    }
+  })
+
+  test.each([
+    ['a hundred levels', `${'{"a":['.repeat(49)}1${']}'.repeat(49)}`],
+    ['a long array', `[${Array(130_000).fill('1').join()}]`],
+    ['an object with many fields', `{${Array.from({ length: 5_000 }, (_, index) => `"${index}k":1`).join()}}`],
+    ['names of prototypes', '{"__proto__":{"a":1},"constructor":null,"toJSON":1}'],
+    ['a long text', `"${'x'.repeat(130_000)}"`],
+  ])('do not come from an entry with %s', async (_, wide) => {
+    expect(await readWith('/conversations', wide)).toBe(2)
+    expect(await readWith('/messages', wide, 's'.repeat(32))).toBe(2)
   })
 
   test('a cursor that comes twice begins the list again', async () => {
