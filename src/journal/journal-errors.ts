@@ -1,4 +1,4 @@
-import { isSupportWorkspaceError, RequestError, SupportWorkspaceError } from '../errors/index.ts'
+import { InvalidArgumentError, isSupportWorkspaceError, RequestError, SupportWorkspaceError } from '../errors/index.ts'
 import { safeCause } from '../errors/redact.ts'
 import { failureOf } from '../storage/interface.ts'
 import type { SentWrite } from './effects.ts'
@@ -101,6 +101,15 @@ export class WriteResolvedError extends SupportWorkspaceError {
 }
 
 /**
+/** Returns the error for a key that a journal and approvals on the same storage both want to send. */
+export function usedTwice(key: string): InvalidArgumentError {
+  return new InvalidArgumentError(
+    'key',
+    `The key "${key}" is used by a write journal and by approvals on the same storage.`,
+    'Use another key for one of them, or another storage.',
+  )
+}
+
  * The storage of a `WriteJournal` failed. You can safely call `once` again, because it checks the service before it
  * sends a write that has a record. The remedy is `retry`, or `fix` if an entry is damaged or the storage violates the
  * contract of `KeyValueStorage`.

@@ -81,26 +81,24 @@ export type WriteEntries = Pick<Entries<WriteRecord>, 'get' | 'change' | 'pages'
 /** The records of a journal by key. */
 export class WriteRecords {
   readonly #entries: WriteEntries
-  readonly #foreign: readonly GuardedStorage[]
 
   /** Every method throws `WriteJournalError` if the storage fails. */
   static in(storage: KeyValueStorage): WriteRecords {
     const failed = (key: string | undefined, thrown: unknown) => new WriteJournalError(key, thrown)
     // Connections can be in the same storage, and approvals, whose keys are also names of writes.
     const kind = { prefix: 'writes:', texts: new StoredTexts(), format: 1, fields: recordFields, failed }
-    const foreign = ['approvals:open:', 'approvals:final:'].map((start) => new GuardedStorage(storage, start, failed))
-    return new WriteRecords(new Entries(storage, kind), foreign)
+    const [open, final] = ['open', 'final'].map((shelf) => new GuardedStorage(storage, `approvals:${shelf}:`, failed))
+    // A proposal that ends is written as final before it is removed as open.
+    const isForeign = async (key: string) => (await open?.get(key)) !== null || (await final?.get(key)) !== null
+    return new WriteRecords(Object.assign(new Entries(storage, kind), { isForeign }))
   }
 
-  constructor(entries: WriteEntries, foreign: readonly GuardedStorage[] = []) {
+  constructor(entries: WriteEntries) {
     this.#entries = entries
-    this.#foreign = foreign
   }
 
-  /** Whether approvals in the same storage have a write of this name. */
-  async isForeign(key: string): Promise<boolean> {
-    for (const other of this.#foreign) if ((await other.get(key)) !== null) return true
-    return false
+  isForeign(key: string): Promise<boolean> {
+    return this.#entries.isForeign(key)
   }
 
   get(key: string): Promise<WriteRecord | undefined> {

@@ -172,7 +172,8 @@ export class WriteJournal<A extends Actor = Actor> {
    *   only if the storage is allowed to have it.
    * @throws UnconfirmedWriteError (`verify`) if the journal cannot find out whether the write was applied, for example
    *   because an earlier run sent another body.
-   * @throws InvalidArgumentError if the key belongs to another write or organization. Nothing was sent.
+   * @throws InvalidArgumentError if the key belongs to another write or organization, or approvals on the same storage
+   *   hold it. Nothing was sent.
    * @throws SupportWorkspaceError (`fix`), without an outcome, if the function makes no write with the client that it
    *   gets, or more than one. Only the first write is sent.
    * @throws WriteJournalError (`retry`) if the storage fails; `fix` if the storage violates the contract of
