@@ -76,7 +76,12 @@ export const recordFields: FieldChecks<WriteRecord> = {
 }
 
 /** Where the records of a journal are. */
-export type WriteEntries = Pick<Entries<WriteRecord>, 'get' | 'change' | 'pages'>
+export interface WriteEntries extends Pick<Entries<WriteRecord>, 'get' | 'change' | 'pages'> {
+  /** Whether the others that write to the same storage hold the key: the approvals, or else a journal. */
+  isForeign(key: string): Promise<boolean>
+}
+
+type OnUnreadable = (error: WriteJournalError) => void
 
 /** The records of a journal by key. */
 export class WriteRecords {
@@ -114,9 +119,13 @@ export class WriteRecords {
 
   /**
    * Yields the keys and their records in no particular order, including each key that exists during the whole listing.
+   *
+   * @param onUnreadable called with the error of each record that cannot be read. Without it, the first one is thrown.
    */
-  async *all(onUnreadable?: () => void): AsyncGenerator<readonly [key: string, record: WriteRecord], void, undefined> {
-    for await (const page of this.#entries.pages(onUnreadable)) yield* page
+  async *all(
+    onUnreadable?: OnUnreadable,
+  ): AsyncGenerator<readonly [key: string, record: WriteRecord], void, undefined> {
+    for await (const page of this.#entries.pages(onUnreadable as (error: unknown) => void)) yield* page
   }
 }
 
