@@ -221,8 +221,9 @@ function parseJson(text: string): unknown {
     return JSON.parse(text)
   } catch {
     const start = text.trimStart()
-    const what = start === '' ? 'empty' : start.startsWith('<') ? 'not JSON but HTML' : 'not JSON'
-    throw new UnusableResponse('not-json', `the body is ${what}`)
+    if (start === '') throw new UnusableResponse('not-json', 'the body is empty')
+    const isHtml = start.startsWith('<')
+    throw new UnusableResponse('not-json', isHtml ? 'the body is not JSON but HTML' : 'the body is not JSON')
   }
 }
 
