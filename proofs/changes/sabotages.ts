@@ -123,7 +123,7 @@ const sabotages: readonly Sabotage[] = [
   ['the first pass swallows messages', 'pass.ts', "typeof time === 'number' ? time >= start : isLater", 'isLater'],
   [
     'a conversation that appears later is not reported',
-    'progress.ts',
+    'pass.ts',
     'hasBegun(list) ? 0 : start',
     'hasBegun(list) ? start : start',
   ],
@@ -135,7 +135,7 @@ const sabotages: readonly Sabotage[] = [
   ],
   [
     'the organization is not compared with the storage',
-    'progress.ts',
+    'pass.ts',
     'found !== undefined && found.place !== place',
     'found === null',
   ],
@@ -153,6 +153,25 @@ const sabotages: readonly Sabotage[] = [
     "if (last?.revision === now?.revision) await rows.conversations.update(id, { task: 'no' })",
     "await rows.conversations.update(id, { task: 'no' })",
   ],
+  [
+    'a pass that was interrupted reads everything again',
+    'messages.ts',
+    'messages?.readFor === row.revision) return',
+    'false) return',
+  ],
+  [
+    'a pass that was interrupted does not read what has changed since',
+    'messages.ts',
+    'messages?.readFor === row.revision) return',
+    'messages?.readFor !== undefined) return',
+  ],
+  [
+    'messages of which only a part is stored count as read',
+    'messages.ts',
+    'changes.length === 0 ? leading.revision : undefined',
+    'leading.revision',
+  ],
+  ['an entry is compared however deep it is', 'fingerprints.ts', '    checkLevels(item)\n', ''],
   [
     'what a failed pass has not delivered is overwritten',
     'run-pass.ts',

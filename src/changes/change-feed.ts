@@ -12,7 +12,6 @@ import {
 } from './feed-options.ts'
 import { fingerprints } from './fingerprints.ts'
 import { Pass } from './pass.ts'
-import { openProgress } from './progress.ts'
 import { Reader } from './reader.ts'
 import { acknowledge, type Outbox, openRecords, type Progress, partsOf, type Records } from './records.ts'
 import { Rows } from './rows.ts'
@@ -59,7 +58,7 @@ export class ChangeFeed implements AsyncIterable<Change> {
     for (const list of lists) await reader.patiently(() => rows[list].load())
     for (let pass = 1; pass <= passes; pass += 1) {
       throwIfAborted(signal)
-      yield* runPass(new Pass(feed, await openProgress(feed, place)))
+      yield* runPass(await Pass.begin(feed, place))
       if (pass < passes) await sleep(Math.min(longestTimer, interval * (0.9 + Math.random() / 5)), signal)
     }
   }

@@ -13,6 +13,8 @@ export async function* readMessages(pass: Pass, id: string): Changes {
   const { passes } = pass.progress
   const { row, messages } = yield* pass.deliver('conversations', id)
   if (row === undefined || !settings.watch.has('messages')) return
+  // This pass has read them before it was interrupted.
+  if (typeof row.task === 'number' && row.task >= passes && messages?.readFor === row.revision) return
   const reading = await reader.messagesOf(id)
   if (reading === undefined) return
   const { prints, changes, absent } = await compare(pass, id, row, messages, reading)
@@ -21,7 +23,8 @@ export async function* readMessages(pass: Pass, id: string): Changes {
     reading.isComplete && absent.length === 0 && (isSecond || (row.task === 'unread' && changes.length === 0))
   // Before the messages are stored, the row must lead to them.
   const needsTask = typeof row.task !== 'number' && (changes.length > 0 || absent.length > 0)
-  if (needsTask && (await rows.conversations.update(id, { task: passes })) === undefined) return
+  const leading = needsTask ? await rows.conversations.update(id, { task: passes }) : row
+  if (leading === undefined) return
   let now = messages
   do {
     const part = changes.splice(0, mostTogether)
@@ -33,7 +36,8 @@ export async function* readMessages(pass: Pass, id: string): Changes {
     const next = { prints: Object.fromEntries(prints), absent, outbox: part.map(([change]) => change) }
     if (part.length === 0 && sortedJson({ ...now, ...next }) === sortedJson(now)) break
     const revision = now?.revision
-    now = await reader.patiently(() => replace(records.messages, id, revision, next))
+    const readFor = changes.length === 0 ? leading.revision : undefined
+    now = await reader.patiently(() => replace(records.messages, id, revision, { ...next, readFor }))
     if (now === undefined) {
       counts.conflicts += 1
       return

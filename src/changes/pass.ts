@@ -4,8 +4,8 @@ import { throwIfAborted } from '../shared/abort.ts'
 import type { Entries } from '../storage/interface.ts'
 import type { Change, WatchedList } from './change.ts'
 import type { Counts, FeedSettings } from './feed-options.ts'
-import { areComparable } from './fingerprints.ts'
-import type { Reader } from './reader.ts'
+import { areComparable, type fingerprints } from './fingerprints.ts'
+import { otherOrganization, type Reader } from './reader.ts'
 import { acknowledge, type MessagesRow, type Outbox, type Progress, type Records, type Row } from './records.ts'
 import type { Rows } from './rows.ts'
 
@@ -19,12 +19,18 @@ export interface Feed {
   readonly counts: Counts
   readonly records: Records
   readonly reader: Reader
-  readonly printOf: (item: object) => Promise<string>
+  readonly printOf: ReturnType<typeof fingerprints>
   readonly rows: { readonly conversations: Rows; readonly contacts: Rows }
 }
 
 /** After this many conversations in a row that could not be read, a pass ends. */
 const mostFailures = 5
+
+/**
+ * A second reading of messages begins so many milliseconds after the pass of the first. A `Date` has whole seconds, so
+ * this makes at least two seconds.
+ */
+export const settleTime = 3000
 
 /** What is known in one pass, and how changes are delivered in it. */
 export class Pass {
@@ -36,10 +42,58 @@ export class Pass {
   /** Whether a difference was taken over silently. */
   takesOver = false
 
-  constructor(feed: Feed, progress: Progress) {
+  private constructor(feed: Feed, progress: Progress) {
     this.feed = feed
     this.progress = progress
     feed.reader.failures = 0
+  }
+
+  /**
+   * Begins a pass with the progress of the feed, which the first pass starts.
+   *
+   * @param place digest of the address of the service and the organization
+   * @throws InvalidArgumentError if the storage belongs to another place
+   */
+  static async begin(feed: Feed, place: string): Promise<Pass> {
+    const { reader, records, settings } = feed
+    const start = settings.since === 'now' ? Math.floor(reader.time / 1000) : 0
+    const begin = (found: Progress | undefined) => {
+      if (found !== undefined && found.place !== place) throw otherOrganization()
+      const added = [...settings.watch].filter((list) => found?.starts[list] === undefined).map((list) => [list, start])
+      const next: Progress = {
+        ...{ place, passes: 0, ends: [], completedAt: undefined, audited: reader.time, held: {}, isAccepted: false },
+        ...found,
+        starts: { ...found?.starts, ...Object.fromEntries(added) },
+      }
+      return { write: added.length > 0 ? next : undefined, result: next }
+    }
+    return new Pass(feed, await reader.patiently(() => records.progress.change('', begin)))
+  }
+
+  /**
+   * Stores that the pass has ended.
+   *
+   * @param isComplete whether what it lacked is missing
+   * @param audited until when the audit is done
+   */
+  async end(isComplete: boolean, audited: number): Promise<void> {
+    const { counts, reader, records, settings } = this.feed
+    const end = (now = this.progress) => {
+      const ends = [...now.ends.filter((time) => time + settleTime > reader.time), reader.time]
+      const hasBegun = (list: string) => list !== 'messages' && settings.watch.has(list as WatchedList)
+      const starts = Object.entries(now.starts).map(([list, start]) => [list, hasBegun(list) ? 0 : start] as const)
+      // What was accepted while this pass was running is for the next one.
+      const isAccepted = now.isAccepted && !this.progress.isAccepted
+      const completed = {
+        ...{ completedAt: Date.now(), starts: Object.fromEntries(starts) },
+        ...{ isAccepted, held: isAccepted ? now.held : this.held },
+      }
+      const write = { ...now, passes: now.passes + 1, ends, audited, ...(isComplete && completed) }
+      return { write, result: write.completedAt }
+    }
+    counts.completedAt = await reader.patiently(() => records.progress.change('', end))
+    counts.passes += 1
+    if (isComplete) counts.heldDeletions = this.held
   }
 
   /** Whether more items of a list are missing at once than may be. */

@@ -66,6 +66,8 @@ const messages = {
   prints: isRecordOf(isText),
   /** Ids of messages that the last reading lacked. */
   absent: isListOf(isText),
+  /** The revision of the conversation's row for which all of this was read, so that one pass reads it only once. */
+  readFor: isOptional(isText),
 }
 
 /** The progress of a feed, which all its processes share. */

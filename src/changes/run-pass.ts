@@ -1,8 +1,7 @@
 import type { Contact, Conversation } from '../client/index.ts'
 import { isTurn } from './fingerprints.ts'
 import { readMessages } from './messages.ts'
-import type { Changes, List, Pass } from './pass.ts'
-import { endPass, settleTime } from './progress.ts'
+import { type Changes, type List, type Pass, settleTime } from './pass.ts'
 import { changeOf, replace } from './records.ts'
 import type { Mark } from './rows.ts'
 
@@ -39,7 +38,7 @@ export async function* runPass(pass: Pass): Changes {
       'Changes of the same items in this time are not reported.',
     )
   }
-  await endPass(pass, isComplete && !pass.hasFailed, pass.held, audited)
+  await pass.end(isComplete && !pass.hasFailed, audited)
 }
 
 /**

@@ -131,6 +131,34 @@ describe('messages are read', () => {
     expect(await new Process(service, storage, { ...slow, passes: 2 }).read()).toEqual([])
   })
 
+  test('once in a pass that was interrupted, unless their conversation has changed or some were not stored', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    const service = new SimulatedService({ conversations: 12, messages: 2 })
+    // The first of the list. Its changes are stored in two parts.
+    service.addConversation(30)
+    const storage = memoryStorage()
+    const keys = new Set<string>()
+    const read = async (isEnough: (messages: number) => boolean = () => false) => {
+      const before = service.counts.messages
+      let messages = 0
+      for await (const { resource, key } of new Process(service, storage, { ...slow, limit: 50, passes: 1 }).feed) {
+        keys.add(key)
+        if (resource === 'messages') messages += 1
+        if (isEnough(messages)) break
+      }
+      return service.counts.messages - before
+    }
+    expect(await read((messages) => messages === 5)).toBe(1)
+    // 26 messages of the first conversation, two of each of the next two, and one of the fourth.
+    expect(await read((messages) => messages === 31)).toBe(4)
+    service.touch([...service.conversations.keys()][11] as string)
+    expect(await read()).toBe(1 + 9)
+    expect(keys.size).toBe(13 + 30 + 12 * 2 + 1)
+    clock.now += 4000
+    expect(await read()).toBe(13)
+    vi.restoreAllMocks()
+  })
+
   test('once in `auditEvery` for each conversation, and the status counts what only that found', async () => {
     const service = new SimulatedService({ conversations: 20, follows: false })
     const storage = await filled(service)
@@ -401,6 +429,24 @@ describe('a change that was not acknowledged', () => {
   })
 })
 
+/** Reads an entry whose field `extra` is the JSON text twice, in two loops. Returns the number of changes. */
+async function readWith(list: string, extra: string, secret?: string): Promise<number> {
+  const service = new SimulatedService({ conversations: 1, messages: 1 })
+  const id = list === '/messages' ? messagesOf(service, firstOf(service))[0] : firstOf(service)
+  const page = `{"data":[{"id":"${id}","extra":${extra}}],"page_metadata":{"after":null,"before":null}}`
+  service.answer = (path) => (path.endsWith(list) ? new Response(page) : undefined)
+  const workspace = new SupportWorkspace({
+    ...{ baseUrl: 'https://service.example', accessToken: 'swot_feed', fetch: service.fetch },
+  })
+  const storage = memoryStorage()
+  let changes = 0
+  for (let loop = 1; loop <= 2; loop += 1) {
+    const feed = new ChangeFeed({ ...{ workspace, storage, secret }, since: 'beginning', interval: 4000, passes: 2 })
+    for await (const _ of feed) changes += 1
+  }
+  return changes
+}
+
 describe('errors', () => {
   test.each([
     [403, 'forbidden'],
@@ -502,6 +548,29 @@ describe('errors', () => {
     service.answer = (path) => (path === '/conversations' ? respond(page) : undefined)
     const loop = new Process(service, memoryStorage(), { passes: 1 }).read()
     await expect(loop).rejects.toMatchObject({ remedy: 'fix', message: expect.stringContaining(message) })
+  })
+
+  test.each([
+    ['many arrays in arrays', '['.repeat(50_000) + ']'.repeat(50_000)],
+    ['many objects in objects', `${'{"a":'.repeat(100)}1${'}'.repeat(100)}`],
+  ])('of a list or of messages with %s end the feed by name', async (_, deep) => {
+    for (const list of ['/conversations', '/messages']) {
+      await expect(readWith(list, deep)).rejects.toMatchObject({
+        ...{ name: 'SupportWorkspaceError', remedy: 'fix' },
+        message: expect.stringMatching(/^The entry "\w+" has more than 100 levels/),
+      })
+    }
+  })
+
+  test.each([
+    ['a hundred levels', `${'{"a":['.repeat(49)}1${']}'.repeat(49)}`],
+    ['a long array', `[${Array(130_000).fill('1').join()}]`],
+    ['an object with many fields', `{${Array.from({ length: 5_000 }, (_, index) => `"${index}k":1`).join()}}`],
+    ['names of prototypes', '{"__proto__":{"a":1},"constructor":null,"toJSON":1}'],
+    ['a long text', `"${'x'.repeat(130_000)}"`],
+  ])('do not come from an entry with %s', async (_, wide) => {
+    expect(await readWith('/conversations', wide)).toBe(2)
+    expect(await readWith('/messages', wide, 's'.repeat(32))).toBe(2)
   })
 
   test('a cursor that comes twice begins the list again', async () => {
