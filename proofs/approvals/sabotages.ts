@@ -160,6 +160,27 @@ const sabotages: readonly Sabotage[] = [
   ],
   ['a message of the second of the basis counts as known', 'approvals/basis.ts', '< askedAt', '<= askedAt'],
   [
+    'the key of a journal on the same storage is not looked for',
+    'journal/sending.ts',
+    'this.#shared.records.isForeign(this.#key)',
+    'Promise.resolve(false)',
+  ],
+  [
+    'the key of a journal is looked for before the own record is written',
+    'journal/sending.ts',
+    `await attempt.untilEnd(this.#then(() => this.#take()))
+      // Only with both records written first, at least one of two that begin at the same moment sees the other.
+      const isForeign = await attempt.untilEnd(this.#shared.records.isForeign(this.#key))`,
+    `const isForeign = await attempt.untilEnd(this.#shared.records.isForeign(this.#key))
+      await attempt.untilEnd(this.#then(() => this.#take()))`,
+  ],
+  [
+    'a damaged entry is skipped when a lost write is looked for',
+    'approvals/records.ts',
+    'shelf.pages(onUnreadable)) {\n        yield',
+    'shelf.pages(() => {})) {\n        yield',
+  ],
+  [
     'the look comes before the wait for the limit',
     'journal/sending.ts',
     'if (this.#before !== undefined) await this.#look(this.#before, attempt)',

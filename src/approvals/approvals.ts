@@ -2,6 +2,7 @@
 
 import { type SupportWorkspace, TokenIdentities } from '../client/index.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
+import { usedTwice } from '../journal/interface.ts'
 import { bindMethods } from '../shared/bind-methods.ts'
 import {
   checkFunction,
@@ -94,10 +95,8 @@ export class Approvals {
     const given = readOptions(options, proposeChecks, '`propose`')
     const there = await this.#records.get(key)
     if (there !== undefined && !mayReplace(there, given)) return toProposal(key, there)
-    if (await this.#records.isForeign(key)) {
-      const problem = `The key "${key}" is used by a write journal on the same storage.`
-      throw new InvalidArgumentError('key', problem, 'Use another key, or another storage.')
-    }
+    // A journal that takes the key later is noticed when the proposal is sent.
+    if (await this.#records.isForeign(key)) throw usedTwice(key)
     const call = await capture(this.#workspace, write)
     const { organization, author, actor } = await this.#identities.current()
     const person = given.author ?? (actor === 'app' ? undefined : author)

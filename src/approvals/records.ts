@@ -156,14 +156,14 @@ export class Records {
           }
           return { write: { ...now, write: write ?? undefined, state: write ? 'sending' : 'approved' }, result }
         }),
-      pages: () => this.#written(),
+      pages: (onUnreadable) => this.#written(onUnreadable),
+      isForeign: (key) => this.isForeign(key),
     }
   }
 
-  async *#written() {
+  async *#written(onUnreadable?: (error: unknown) => void) {
     for (const shelf of [this.#open, this.#final]) {
-      // A damaged entry must not hold up the others.
-      for await (const page of shelf.pages(() => {})) {
+      for await (const page of shelf.pages(onUnreadable)) {
         yield page.flatMap(([key, { write }]) => (write === undefined ? [] : [[key, write] as const]))
       }
     }

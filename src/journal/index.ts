@@ -14,4 +14,4 @@ export {
   type WriteState,
 } from './journal-errors.ts'
 export type { WriteCheck, WriteEntry } from './records.ts'
-export { WriteJournal, type WriteJournalOptions, type WrittenOnce } from './write-journal.ts'
+export { type ListWritesOptions, WriteJournal, type WriteJournalOptions, type WrittenOnce } from './write-journal.ts'

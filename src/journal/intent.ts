@@ -120,8 +120,6 @@ export class Intent {
       else if (this.#failure !== undefined) {
         // Somebody has resolved the write as absent. Only the next `once` sends it.
         throw this.#unconfirmed(write, { reason: 'removed', problem: 'its record was removed' })
-      } else if (await untilAborted(records.isForeign(this.#key), call.signal)) {
-        throw this.#misused('is held by the approvals in the same storage')
       }
       if (found?.state === 'applied') {
         this.#applied = { id: found.id }
@@ -148,7 +146,11 @@ export class Intent {
     if (sent === 'outdated') return undefined
     if ('declined' in sent) {
       const reason = repeated === undefined ? 'unclear' : 'absent'
-      const doubt = { reason, problem: '`before` has prevented that it is sent again', cause: sent.declined } as const
+      const doubt = {
+        reason,
+        problem: 'it was not sent again, for the reason in `cause`',
+        cause: sent.declined,
+      } as const
       return this.#leave(write, this.#sender.stored as WriteRecord, doubt)
     }
     if ('failure' in sent) {

@@ -1,4 +1,4 @@
-import { isSupportWorkspaceError, RequestError, SupportWorkspaceError } from '../errors/index.ts'
+import { InvalidArgumentError, isSupportWorkspaceError, RequestError, SupportWorkspaceError } from '../errors/index.ts'
 import { safeCause } from '../errors/redact.ts'
 import { failureOf } from '../storage/interface.ts'
 import type { SentWrite } from './effects.ts'
@@ -17,7 +17,8 @@ export type WriteState = 'sending' | 'applied' | 'unconfirmed'
  *
  * - `absent`: the service was asked, and does not show the write.
  * - `several`: more than one write may have left what the service shows.
- * - `unreadable`: the check failed, and the error is the `cause`.
+ * - `unreadable`: the check failed, or another record is damaged that may be about what the service shows. The error is
+ *   the `cause`.
  * - `changed`: an earlier run sent another body or query.
  * - `unclear`: the service does not show enough to tell, or was not asked yet.
  * - `removed`: the record was removed while this call confirmed the write.
@@ -100,6 +101,15 @@ export class WriteResolvedError extends SupportWorkspaceError {
   }
 }
 
+/** Returns the error for a key that a journal and approvals on the same storage both want to send. */
+export function usedTwice(key: string): InvalidArgumentError {
+  return new InvalidArgumentError(
+    'key',
+    `The key "${key}" is used by a write journal and by approvals on the same storage.`,
+    'Use another key for one of them, or another storage.',
+  )
+}
+
 /**
  * The storage of a `WriteJournal` failed. You can safely call `once` again, because it checks the service before it
  * sends a write that has a record. The remedy is `retry`, or `fix` if an entry is damaged or the storage violates the
@@ -108,7 +118,11 @@ export class WriteResolvedError extends SupportWorkspaceError {
 export class WriteJournalError extends SupportWorkspaceError {
   static override readonly kind: string = 'WriteJournalError'
 
+  /** The key of the write. Undefined if the error is not about a single one. */
+  readonly key: string | undefined
+
   constructor(key: string | undefined, thrown: unknown) {
     super(...failureOf(key === undefined ? 'the journal' : `the write "${key}"`, thrown))
+    this.key = key
   }
 }

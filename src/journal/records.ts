@@ -76,31 +76,34 @@ export const recordFields: FieldChecks<WriteRecord> = {
 }
 
 /** Where the records of a journal are. */
-export type WriteEntries = Pick<Entries<WriteRecord>, 'get' | 'change' | 'pages'>
+export interface WriteEntries extends Pick<Entries<WriteRecord>, 'get' | 'change' | 'pages'> {
+  /** Whether the others that write to the same storage hold the key: the approvals, or else a journal. */
+  isForeign(key: string): Promise<boolean>
+}
+
+type OnUnreadable = (error: WriteJournalError) => void
 
 /** The records of a journal by key. */
 export class WriteRecords {
   readonly #entries: WriteEntries
-  readonly #foreign: readonly GuardedStorage[]
 
   /** Every method throws `WriteJournalError` if the storage fails. */
   static in(storage: KeyValueStorage): WriteRecords {
     const failed = (key: string | undefined, thrown: unknown) => new WriteJournalError(key, thrown)
     // Connections can be in the same storage, and approvals, whose keys are also names of writes.
     const kind = { prefix: 'writes:', texts: new StoredTexts(), format: 1, fields: recordFields, failed }
-    const foreign = ['approvals:open:', 'approvals:final:'].map((start) => new GuardedStorage(storage, start, failed))
-    return new WriteRecords(new Entries(storage, kind), foreign)
+    const [open, final] = ['open', 'final'].map((shelf) => new GuardedStorage(storage, `approvals:${shelf}:`, failed))
+    // A proposal that ends is written as final before it is removed as open.
+    const isForeign = async (key: string) => (await open?.get(key)) !== null || (await final?.get(key)) !== null
+    return new WriteRecords(Object.assign(new Entries(storage, kind), { isForeign }))
   }
 
-  constructor(entries: WriteEntries, foreign: readonly GuardedStorage[] = []) {
+  constructor(entries: WriteEntries) {
     this.#entries = entries
-    this.#foreign = foreign
   }
 
-  /** Whether approvals in the same storage have a write of this name. */
-  async isForeign(key: string): Promise<boolean> {
-    for (const other of this.#foreign) if ((await other.get(key)) !== null) return true
-    return false
+  isForeign(key: string): Promise<boolean> {
+    return this.#entries.isForeign(key)
   }
 
   get(key: string): Promise<WriteRecord | undefined> {
@@ -116,9 +119,13 @@ export class WriteRecords {
 
   /**
    * Yields the keys and their records in no particular order, including each key that exists during the whole listing.
+   *
+   * @param onUnreadable called with the error of each record that cannot be read. Without it, the first one is thrown.
    */
-  async *all(onUnreadable?: () => void): AsyncGenerator<readonly [key: string, record: WriteRecord], void, undefined> {
-    for await (const page of this.#entries.pages(onUnreadable)) yield* page
+  async *all(
+    onUnreadable?: OnUnreadable,
+  ): AsyncGenerator<readonly [key: string, record: WriteRecord], void, undefined> {
+    for await (const page of this.#entries.pages(onUnreadable as (error: unknown) => void)) yield* page
   }
 }
 

@@ -3,6 +3,7 @@ import type { Guard, GuardedAttempt, Reply } from '../core/index.ts'
 import { NotFoundError, RequestError, SupportWorkspaceError } from '../errors/index.ts'
 import { randomId } from '../shared/bytes.ts'
 import { idOf } from './effects.ts'
+import { usedTwice } from './journal-errors.ts'
 import { LastLook } from './last-look.ts'
 import { revised, type WriteRecord } from './records.ts'
 import type { Sender, Shared, Write } from './write.ts'
@@ -15,7 +16,7 @@ export type Sent =
   | { readonly reply: Reply; readonly id: string | undefined }
   /** The outcome is unknown. */
   | { readonly failure: RequestError }
-  /** `before` has thrown, but an earlier attempt might have been applied. */
+  /** Something forbids to send it again, but an earlier attempt might have been applied. */
   | { readonly declined: unknown }
   /** Another process has the key, or the token belongs to somebody else now. */
   | 'outdated'
@@ -42,7 +43,7 @@ export class Sending {
   #isRefused = false
   /** Whether another process has the key, or the token belongs to somebody else now. */
   #isOutdated = false
-  /** What `before` has thrown. */
+  /** Why the write must not be sent, for example what `before` has thrown. */
   #declined: { readonly thrown: unknown } | undefined
   /** The last change of the record, which goes on even if the call has ended. */
   #change: Promise<void> = Promise.resolve()
@@ -122,14 +123,17 @@ export class Sending {
       const start = performance.now()
       if (this.#before !== undefined) await this.#look(this.#before, attempt)
       await attempt.untilEnd(this.#then(() => this.#take()))
-      if (this.#before === undefined || performance.now() - start <= longestLook) return
+      // Only with both records written first, at least one of two that begin at the same moment sees the other.
+      const isForeign = await attempt.untilEnd(this.#shared.records.isForeign(this.#key))
+      const isRecent = this.#before === undefined || performance.now() - start <= longestLook
+      if (isRecent && !isForeign) return
       const undo = async () => {
         this.#isRefused = true
         await this.#takeBack()
       }
       await attempt.untilEnd(this.#then(undo))
-      if (repeats < mostRepeats) continue
-      const thrown = tooSlow(this.#write)
+      if (!isForeign && repeats < mostRepeats) continue
+      const thrown = isForeign ? usedTwice(this.#key) : tooSlow(this.#write)
       this.#declined = { thrown }
       throw thrown
     }

@@ -21,7 +21,7 @@ import {
 import { checkStorage, type KeyValueStorage } from '../storage/interface.ts'
 import type { FindEffect } from './effects.ts'
 import { Intent, type OnceOptions } from './intent.ts'
-import { WriteResolvedError, type WriteState } from './journal-errors.ts'
+import { type WriteJournalError, WriteResolvedError, type WriteState } from './journal-errors.ts'
 import {
   revised,
   type WriteCheck,
@@ -81,6 +81,22 @@ export interface WriteJournalOptions<A extends Actor = Actor> {
   readonly entries?: WriteEntries | undefined
 }
 
+/** The options of `journal.list`. */
+export interface ListWritesOptions {
+  /**
+   * The state of the writes.
+   *
+   * @default all
+   */
+  readonly state?: WriteState | undefined
+  /**
+   * Called for each write whose record cannot be read, with an error that has its `key`. The list is without them.
+   *
+   * @default `list` throws the first of these errors
+   */
+  readonly onUnreadable?: ((error: WriteJournalError) => void) | undefined
+}
+
 /** The result of `once`: the write was applied. */
 export interface WrittenOnce<Data> {
   /** The id of the created or changed item. Absent if the response or the found item has none. */
@@ -108,7 +124,8 @@ const onceChecks = {
 
 const listChecks = {
   state: (name, value) => checkOneOf(name, value, ['sending', 'applied', 'unconfirmed']),
-} satisfies Record<'state', Check<WriteState>>
+  onUnreadable: checkFunction<NonNullable<ListWritesOptions['onUnreadable']>>,
+} satisfies Record<keyof ListWritesOptions, Check<unknown>>
 
 /** Minimum for `forget`, in milliseconds, because a process that is still running can need younger records. */
 const youngest = 3_600_000
@@ -172,7 +189,8 @@ export class WriteJournal<A extends Actor = Actor> {
    *   only if the storage is allowed to have it.
    * @throws UnconfirmedWriteError (`verify`) if the journal cannot find out whether the write was applied, for example
    *   because an earlier run sent another body.
-   * @throws InvalidArgumentError if the key belongs to another write or organization. Nothing was sent.
+   * @throws InvalidArgumentError if the key belongs to another write or organization, or approvals on the same storage
+   *   hold it. Nothing was sent.
    * @throws SupportWorkspaceError (`fix`), without an outcome, if the function makes no write with the client that it
    *   gets, or more than one. Only the first write is sent.
    * @throws WriteJournalError (`retry`) if the storage fails; `fix` if the storage violates the contract of
@@ -205,12 +223,16 @@ export class WriteJournal<A extends Actor = Actor> {
     return stored && toEntry(key, stored)
   }
 
-  /** Lists all writes, or only the writes in one state, in no particular order. */
-  async list(filter: { readonly state?: WriteState | undefined } = {}): Promise<readonly WriteEntry[]> {
-    checkObject('filter', filter, "For example `{ state: 'unconfirmed' }`.")
-    const { state } = readOptions(filter, listChecks, 'the list of a journal')
+  /**
+   * Lists all writes, or only the writes in one state, in no particular order.
+   *
+   * @throws WriteJournalError if the storage fails, or if a record is damaged and there is no `onUnreadable`
+   */
+  async list(options: ListWritesOptions = {}): Promise<readonly WriteEntry[]> {
+    checkObject('options', options, "For example `{ state: 'unconfirmed' }`.")
+    const { state, onUnreadable } = readOptions(options, listChecks, 'the list of a journal')
     const entries: WriteEntry[] = []
-    for await (const [key, record] of this.#shared.records.all()) {
+    for await (const [key, record] of this.#shared.records.all(onUnreadable)) {
       if (state === undefined || record.state === state) entries.push(toEntry(key, record))
     }
     return entries

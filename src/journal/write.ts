@@ -7,7 +7,7 @@ import { longestTimer } from '../shared/check-options.ts'
 import { parseObject, sortedJson } from '../shared/json.ts'
 import { inTime } from '../storage/interface.ts'
 import { effectOf, type FindEffect, idOf, type SentWrite } from './effects.ts'
-import type { Doubt } from './journal-errors.ts'
+import type { Doubt, WriteJournalError } from './journal-errors.ts'
 import type { WriteCheck, WriteRecord, WriteRecords } from './records.ts'
 import type { ServiceClock } from './service-clock.ts'
 
@@ -128,7 +128,11 @@ export async function lookFor(
     // The records are read after the effects, so each write that caused one of the effects has its record in the
     // storage.
     const others: WriteRecord[] = []
-    for await (const [other, record] of found.size > 0 && mark !== undefined ? shared.records.all() : []) {
+    let damage: WriteJournalError | undefined
+    const onUnreadable = (error: WriteJournalError) => {
+      damage ??= error
+    }
+    for await (const [other, record] of found.size > 0 && mark !== undefined ? shared.records.all(onUnreadable) : []) {
       if (record.mark === mark && other !== key) others.push(record)
     }
     const own = [...found.values()].filter(({ id }) => id === undefined || !others.some((other) => other.id === id))
@@ -136,7 +140,10 @@ export async function lookFor(
     if (effect === undefined) return { reason: 'absent', problem: absent }
     // A similar write whose id is unknown can have caused the effect.
     const isClear = more.length === 0 && others.every(({ id }) => id !== undefined)
-    return isClear ? { effect } : { reason: 'several', problem: 'another write may have left what looks like it' }
+    if (!isClear) return { reason: 'several', problem: 'another write may have left what looks like it' }
+    if (damage === undefined) return { effect }
+    const problem = `the record of "${damage.key}" cannot be read, and may be about what the service shows`
+    return { reason: 'unreadable', problem, cause: damage }
   } catch (cause) {
     const { remedy } = isSupportWorkspaceError(cause) ? cause : {}
     if (remedy === 'reconnect' || (remedy === 'retry' && !(cause instanceof RequestError))) throw cause

@@ -527,19 +527,27 @@ describe('what is stored', () => {
       expect([listed.map(({ key }) => key), errors]).toEqual([['next'], ['bad']])
     })
 
-    test('keeps no lost write unconfirmed', async () => {
-      const { sandbox, storage, approvals, propose, approve, send, sent } = open()
-      await approvals.propose('bad', (client) => client.contacts.create({ email: 'a@example.com' }))
-      await propose()
-      await approve()
-      await garbage(storage, 'approvals:open:bad')
-      sandbox.faults.add({ method: 'POST', path: /messages$/, drop: 'after-effect' })
-      expect(await rejection(send())).toMatchObject({ key: 'bad' })
-      expect(await approvals.get('r')).toMatchObject({ state: 'sending' })
-      vi.setSystemTime(Date.now() + 200_000)
-      expect(await rejection(send())).toMatchObject({ key: 'bad' })
-      expect([await approvals.get('r'), sent()]).toMatchObject([{ state: 'sent' }, [body_html]])
-    })
+    test.each([
+      ['before-effect', 1, 'the record of "bad" cannot be read, and may be about what the service shows'],
+      ['after-effect', 2, 'another write may have left what looks like it'],
+    ] as const)(
+      'whose message a reply of the same text could be, leaves one unconfirmed that was lost %s',
+      async (drop, count, problem) => {
+        const { sandbox, conversation, storage, approvals, propose, sent } = open()
+        const basis = sandbox.state.messages(conversation).map(({ id }) => id)
+        for (const key of ['bad', 'good']) {
+          const { digest } = await propose(body_html, { basis }, key)
+          await approvals.approve(key, { digest, by: 'may' })
+          if (key === 'good') sandbox.faults.add({ method: 'POST', path: /messages$/, drop })
+          await Array.fromAsync(approvals.send())
+          if (key === 'bad') await garbage(storage, 'approvals:final:bad')
+        }
+        vi.setSystemTime(Date.now() + 200_000)
+        const [{ state, error } = {}] = await Array.fromAsync(approvals.send())
+        expect([state, sent()]).toEqual(['unconfirmed', Array(count).fill(body_html)])
+        expect(error).toMatchObject({ name: 'UnconfirmedWriteError', message: expect.stringContaining(problem) })
+      },
+    )
 
     test('of what was sent tells which, and decides nothing', async () => {
       const { storage, approvals, propose } = open()

@@ -4,6 +4,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { SupportWorkspace } from 'support-workspace-sdk'
 import { Approvals, type Proposal, type SendResult } from 'support-workspace-sdk/approvals'
+import { WriteJournal } from 'support-workspace-sdk/journal'
 import { type KeyValueStorage, memoryStorage } from 'support-workspace-sdk/storage'
 
 /** What an actor does, one after the other. */
@@ -13,6 +14,8 @@ export type Act = (world: World, actor: Actor) => unknown
 export class Actor {
   readonly name: string
   readonly approvals: Approvals
+  /** A write journal on the same storage. */
+  readonly journal: WriteJournal<'self'>
   isOver = false
   isKilled = false
   /** What the actor waits for. Undefined while it runs. */
@@ -21,10 +24,12 @@ export class Actor {
 
   constructor(world: World, name: string, acts: readonly Act[], person = 'may_token') {
     this.name = name
-    this.approvals = world.approvalsOf(this, person)
+    const options = world.optionsOf(this, person)
+    this.approvals = new Approvals(options)
+    this.journal = new WriteJournal(options)
     const run = async () => {
       for (const act of acts) {
-        await this.stop('act')
+        if (world.stops(this, 'act')) await this.stop('act')
         // What an actor is told, such as that somebody was faster, is no failure.
         await Promise.resolve(act(world, this)).catch((thrown: unknown) => world.errors.push(thrown))
       }
@@ -89,8 +94,11 @@ export class World {
   faults: ('lost' | 'lost before' | 'refused' | 'limited')[] = []
   crossed = 0
   expiresAt = Number.POSITIVE_INFINITY
+  /** Whether an actor stops before a step. */
+  stops: (actor: Actor, step: string) => boolean = () => true
   isRejected = false
   posts = 0
+  notes = 0
   #ids = 0
   /** When each actor began to look, in arrivals of foreign messages. */
   readonly #looks = new Map<Actor, number>()
@@ -116,15 +124,19 @@ export class World {
     return message
   }
 
-  approvalsOf(actor: Actor, token: string): Approvals {
+  /** The options of what an actor uses. */
+  optionsOf(
+    actor: Actor,
+    token: string,
+  ): { readonly workspace: SupportWorkspace<'self'>; readonly storage: KeyValueStorage } {
     const around = async <Value>(name: string, run: () => Value | Promise<Value>): Promise<Value> => {
-      await actor.stop(name)
+      if (this.stops(actor, name)) await actor.stop(name)
       // A killed process never comes back.
       if (actor.isKilled) await new Promise(() => {})
       return run()
     }
     const { storage } = this
-    const workspace = new SupportWorkspace({
+    const workspace = new SupportWorkspace<'self'>({
       ...{ baseUrl: 'https://service.example', accessToken: token, actor: 'self', validation: 'off' },
       ...{ timeout: Number.POSITIVE_INFINITY, totalTimeout: Number.POSITIVE_INFINITY, maxRetries: 2 },
       fetch: (url, init) =>
@@ -132,18 +144,20 @@ export class World {
           this.#answer(actor, String(url), init as RequestInit),
         ),
     })
-    return new Approvals({
+    return {
       workspace,
       storage: {
         get: (key) => around(`get ${key}`, () => storage.get(key)),
         compareAndSet: (key, expected, value) =>
-          around(`set ${key}`, () => storage.compareAndSet(key, expected, value)),
+          around(`${expected === null ? 'add' : value === null ? 'remove' : 'set'} ${key}`, () =>
+            storage.compareAndSet(key, expected, value),
+          ),
         async *list(prefix) {
           await around(`list ${prefix}`, () => {})
           yield* storage.list(prefix)
         },
       },
-    })
+    }
   }
 
   #answer(actor: Actor, url: string, init: RequestInit): Response {
@@ -155,6 +169,10 @@ export class World {
     if (init.method === 'GET') {
       this.#looks.set(actor, this.#foreign)
       return json({ data: this.messages, page_metadata: { after: null, before: null } })
+    }
+    if (url.endsWith('/notes')) {
+      this.notes += 1
+      return json({ data: { id: `n${this.notes}` } }, 201)
     }
     const fault = this.faults.shift()
     if (fault === 'limited') return json({ error: 'slow_down' }, 429)

@@ -808,11 +808,22 @@ describe('the storage', () => {
     const { storage, reply, sent } = openWith({ drop: 'after-effect' })
     await storage.compareAndSet('writes:other', null, 'damaged')
     expect(await rejection(reply())).toMatchObject({
-      ...unconfirmed('unreadable'),
-      cause: { name: 'WriteJournalError', message: expect.stringContaining('"writes:other"') },
+      reason: 'unreadable',
+      message: expect.stringContaining('the record of "other" cannot be read, and may be about what the service shows'),
+      cause: { name: 'WriteJournalError', key: 'other', message: expect.stringContaining('Find out what has changed') },
     })
     await storage.compareAndSet('writes:other', 'damaged', null)
     expect(await reply()).toEqual({ id: sent()[0] })
+  })
+
+  test('with a damaged entry lists the others, and says which cannot be read', async () => {
+    const { storage, journal, reply } = open()
+    await reply()
+    await storage.compareAndSet('writes:other', null, 'damaged')
+    expect(await rejection(journal.list())).toMatchObject({ name: 'WriteJournalError', key: 'other', remedy: 'fix' })
+    const errors: unknown[] = []
+    const listed = await journal.list({ onUnreadable: (error) => errors.push(error.key) })
+    expect([listed.map(({ key }) => key), errors]).toEqual([['reply'], ['other']])
   })
 
   const tokens = ['plain:eyJ0b2tlbiI6MX0', 'swot_secret123', 'a'.repeat(80)]
