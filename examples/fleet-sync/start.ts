@@ -80,7 +80,7 @@ async function startService(): Promise<void> {
   await client.query('CREATE DATABASE fleet_demo')
   await client.end()
   url.pathname = '/fleet_demo'
-  const sandbox = await startSandbox({ organizations: 20 })
+  const sandbox = await startSandbox({ organizations: 20, conversations: 20 })
   process.env.BASE_URL = sandbox.url
   process.env.STORE_SECRET = randomBytes(32).toString('base64')
   process.env.DATABASE_URL = url.href

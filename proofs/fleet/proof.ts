@@ -72,7 +72,7 @@ async function prove(): Promise<boolean> {
     REDIS_URL: redisProxy.path,
     DATABASE_URL: direct.replace(encodeURIComponent(postgresFolder), encodeURIComponent(folder)),
     STORE_SECRET: randomBytes(32).toString('base64'),
-    SYNC_INTERVAL: short ? '3' : '5',
+    SYNC_INTERVAL: short ? '2' : '5',
     PORT: '0',
     WORKERS: String(workers),
   }
@@ -123,7 +123,7 @@ async function prove(): Promise<boolean> {
   const running = [
     repeat(short ? 60 : 30, service.change),
     repeat(300, async () => service.fault()),
-    repeat(short ? 1_500 : 8_000, disturb),
+    repeat(short ? 1_000 : 8_000, disturb),
     repeat(short ? 8_000 : 15_000, revoke),
   ]
   await setTimeout(seconds * 1_000)
