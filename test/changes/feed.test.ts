@@ -69,6 +69,7 @@ describe('changes', () => {
     expect(await run.read()).toEqual([])
     expect(run.writes).toEqual(Array(3).fill('changes:feed:progress'))
     expect(service.counts).toMatchObject({ lists: lists + 9, messages: messages + 90 })
+    expect(run.feed.status()).toMatchObject({ passes: 3, requests: 1 + 9 + 90 })
     // Neither does the order of the fields count.
     for (const found of service.conversations.values()) {
       found.entry = Object.fromEntries(Object.entries(found.entry).reverse()) as typeof found.entry
@@ -660,6 +661,17 @@ describe('what is stored', () => {
     expect(await new Process(service, storage, { passes: 1, secret: [young, old] }).read()).toHaveLength(6)
     await open(service, await filled(service), undefined)
     await expect(open(service, await filled(service), old)).rejects.toThrow('is not encrypted')
+  })
+
+  test('belongs to one feed by its name', async () => {
+    const service = new SimulatedService({ conversations: 2 })
+    const storage = await filled(service)
+    const read = (name: string) => new Process(service, storage, { ...slow, name, passes: 1 }).read()
+    expect(await read('feed:messages')).toHaveLength(6)
+    expect(await read('feed:messages')).toEqual([])
+    service.addMessage(firstOf(service))
+    expect(await read('feed')).toHaveLength(2)
+    expect(await read('feed:messages')).toHaveLength(2)
   })
 
   test('is refused by the name of its entry and field if it is damaged', async () => {
