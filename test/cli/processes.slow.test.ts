@@ -31,9 +31,9 @@ async function serve() {
   return { child, output, exit, url: /http:\/\/127\.0\.0\.1:\d+/.exec(output.stdout)?.[0] ?? '' }
 }
 
-test('the sandbox closes on SIGINT', async () => {
+test.each(['SIGINT', 'SIGTERM'] as const)('the sandbox closes on %s', async (signal) => {
   const { child, output, exit } = await serve()
-  child.kill('SIGINT')
+  child.kill(signal)
   expect(await exit).toBe(0)
   expect(output.stderr).toBe('')
 })

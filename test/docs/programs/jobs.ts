@@ -141,9 +141,13 @@ async function reply(reader: Reader): Promise<void> {
   expect(await run()).toMatchObject({ code: 0, stdout: '' })
   await expectExitCodes(reader)
 
-  // A conversation that is removed during the run does not stop the others.
+  // A conversation that cannot be read, or is removed during the run, does not stop the others.
   const [first = '', second = '', third = ''] = sandbox.state.conversations.map(({ id }) => id)
-  for (const id of [first, second]) sandbox.receiveMessage(id, '<p>Hello?</p>')
+  for (const id of [first, third]) sandbox.receiveMessage(id, '<p>Hello?</p>')
+  sandbox.faults.add({ path: `/api/oauth/v1/conversations/${first}/messages`, status: 403 })
+  const unread = await run()
+  expect(unread).toMatchObject({ code: 70, stdout: `Replied in ${third}\n`, stderr: expect.stringContaining(first) })
+  sandbox.receiveMessage(second, '<p>Hello?</p>')
   sandbox.faults.add({ path: `/api/oauth/v1/conversations/${first}/messages`, status: 404 })
   const skipped = await run()
   expect(skipped).toMatchObject({ code: 0, stdout: `Replied in ${second}\n` })
@@ -293,9 +297,12 @@ async function exportAll(reader: Reader): Promise<void> {
   expect((await read()).map(({ id }) => id).sort()).toEqual(ids().sort())
   expect(sandbox.requests).toHaveLength(1 + 3 + 70)
 
-  // A conversation that is removed during the export is left out.
+  // A conversation that is removed during the export is left out, and one that cannot be read is named.
   await removeFiles()
   const [, removed = ''] = ids()
+  sandbox.faults.add({ path: `/api/oauth/v1/conversations/${removed}/messages`, status: 403 })
+  expect(await run()).toMatchObject({ code: 70, stderr: expect.stringContaining(removed) })
+  await removeFiles()
   sandbox.faults.add({ path: `/api/oauth/v1/conversations/${removed}/messages`, status: 404 })
   expect(await run()).toMatchObject({ code: 0, stderr: expect.stringContaining(`Skipped ${removed}`) })
   expect((await read()).map(({ id }) => id)).toEqual(ids().filter((id) => id !== removed))
