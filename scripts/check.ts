@@ -43,6 +43,7 @@ const proofs: readonly Step[] = [
   { title: 'rate limiters', command: 'npm run limiter-rows' },
   { title: 'fleet', command: 'npm run fleet-proof' },
   { title: 'fleet: sabotages', command: 'npm run fleet-sabotages' },
+  { title: 'browsers', command: 'npm run test:browser', env: { PROOFS: 'full' } },
   { title: 'mutations', command: 'npm run mutate' },
 ]
 

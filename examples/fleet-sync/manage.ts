@@ -1,34 +1,35 @@
-// Commands for one organization, and `reseal` for all tokens. `interval KEY 0` restores the default interval.
+// Commands for one organization, and `reseal` for all tokens.
 //
-//   npm run manage -- pause KEY | resume KEY | interval KEY SECONDS | sync KEY | erase KEY | reseal
-import { openConnections, reseal } from './connections.ts'
-import { openDatabase } from './open-database.ts'
-import { leave } from './scheduler.ts'
+//   npm run manage -- erase KEY | accept KEY | reseal
+import { ChangeFeed } from 'support-workspace-sdk/changes'
+import { openConnections } from './connections.ts'
+import { closeDatabase, openDatabase } from './database.ts'
+import { erase } from './organizations.ts'
 import { readSettings } from './settings.ts'
-import type { OrganizationTable } from './tables.ts'
+import { feedStorage } from './sync-organization.ts'
 
-const [command = '', key = '', seconds] = process.argv.slice(2)
-const changes: Record<string, Partial<OrganizationTable>> = {
-  pause: { paused: 1 },
-  resume: { paused: 0 },
-  interval: { interval: Number(seconds) * 1_000 || null },
-  sync: { due_at: 0 },
-  erase: { paused: 1 },
+/** @throws Error if the words are wrong, or something could not be done. */
+export async function manage([command, key = '']: readonly string[], env?: NodeJS.ProcessEnv): Promise<void> {
+  const settings = readSettings(env)
+  const database = await openDatabase(settings.databaseUrl)
+  try {
+    const store = await openConnections(settings, database)
+    if (command === 'reseal') {
+      // Encrypts all tokens with the first secret. After that, the other secrets can be dropped.
+      const { unreadable } = await store.reseal()
+      if (unreadable.length === 0) return
+      throw new Error(`${unreadable.length} connections cannot be read: ${unreadable[0]?.message}`)
+    }
+    if (command !== 'erase' && command !== 'accept') throw new Error('Use erase KEY, accept KEY or reseal.')
+    const { rowCount } = await database.query('SELECT FROM organizations WHERE key = $1', [key])
+    if (rowCount === 0) throw new Error(`There is no organization ${key}.`)
+    if (command === 'erase') return await erase(database, store, key)
+    // Lets the deletions through that the feed has held back, because many items were missing at once.
+    const workspace = await store.workspace(key)
+    await new ChangeFeed({ workspace, storage: feedStorage(database), name: key }).acceptDeletions()
+  } finally {
+    await closeDatabase(database)
+  }
 }
-const change = changes[command]
-if (change === undefined && command !== 'reseal') {
-  throw new Error('Use pause, resume, interval, sync or erase, and the key of a connection; or reseal.')
-}
-if (command === 'interval' && !(Number(seconds) >= 0)) throw new Error('Give the interval in seconds.')
-const settings = readSettings()
-const opened = await openDatabase(settings.databaseUrl)
-const { database, close } = opened
-const store = await openConnections(settings, opened)
-if (change === undefined) await reseal(database, store, settings.storeSecrets)
-else {
-  const update = database.updateTable('organizations').set(change).where('key', '=', key)
-  const { numUpdatedRows } = await update.executeTakeFirst()
-  if (numUpdatedRows === 0n) throw new Error(`There is no organization ${key}.`)
-  if (command === 'erase') await leave(database, store, key)
-}
-await close()
+
+if (import.meta.main) await manage(process.argv.slice(2))

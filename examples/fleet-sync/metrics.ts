@@ -1,50 +1,39 @@
 // The status of each organization, and the metrics for Prometheus.
-import { sql } from 'kysely'
-import { type HealthParts, inTime } from './health.ts'
+import { setTimeout } from 'node:timers/promises'
+import type { Database } from './database.ts'
+import type { Organization } from './organizations.ts'
+import type { SyncQueue } from './queue.ts'
 import type { Settings } from './settings.ts'
-import { clock, type ErasedTable, type OrganizationTable } from './tables.ts'
 
-export interface SiteParts extends HealthParts, Pick<Settings, 'interval' | 'host'> {
-  /** How often the scheduler could not do its work, for example because the database was down. */
-  readonly failures: () => number
+export interface SiteParts extends Pick<Settings, 'interval' | 'host'> {
+  readonly database: Database
+  readonly queue: SyncQueue
 }
 
-const states = ['ok', 'late', 'paused', 'revoked', 'no token', 'unreadable'] as const
+const states = ['ok', 'late', 'revoked', 'no token'] as const
 
 /** The status of an organization, for the page and the metrics. */
-export interface Status extends OrganizationTable {
-  /** Time since its last complete sync pass or, if it has none, since it was added, in milliseconds. */
+export interface Status extends Organization {
+  /** Time since its last pass or, if it has none, since it was added, in milliseconds. */
   readonly lag: number
   readonly state: (typeof states)[number]
-  /** Number of conversations whose messages are skipped. */
-  readonly skipped: number
 }
 
 /**
- * Returns the status of each organization. An organization is late if its last complete sync pass is more than two
- * intervals ago, or if it was added that long ago and has none. It is also late if the last sync pass is in the future,
- * because then the database's clock was or is wrong.
+ * Returns the status of each organization. An organization is late if its last pass was more than two intervals ago, or
+ * if it was added that long ago and has none.
  */
 export async function statusOf({ database, interval }: SiteParts): Promise<Status[]> {
-  const lag = sql<number>`${clock.now(database)} - coalesce(completed_at, added_at)`.as('lag')
-  const rows = await database.selectFrom('organizations').selectAll().select(lag).execute()
-  const skips = await database
-    .selectFrom('items')
-    .select(({ fn }) => ['key', fn.countAll<number>().as('count'), fn.max('problem').as('problem')])
-    .where('problem', 'is not', null)
-    .groupBy('key')
-    .execute()
-  const skipped = new Map(skips.map((skip) => [skip.key, skip]))
+  const lag = 'extract(epoch FROM now() - coalesce(completed_at, added_at))::float8 * 1000 AS lag'
+  const { rows } = await database.query<Organization & { lag: number }>(`SELECT *, ${lag} FROM organizations`)
   return rows.map((row) => {
-    const late = row.lag < 0 || row.lag > 2 * (row.interval ?? interval) ? 'late' : 'ok'
-    const state = row.ended ?? (row.paused === 1 ? 'paused' : late)
-    const { count = 0, problem = null } = skipped.get(row.key) ?? {}
-    return { ...row, state, skipped: Number(count), problem: row.problem ?? problem }
+    const late = row.lag > 2 * interval ? 'late' : 'ok'
+    return { ...row, state: row.ended ?? late }
   })
 }
 
-export function needsAttention({ state, skipped }: Status): boolean {
-  return skipped > 0 || (state !== 'ok' && state !== 'paused')
+export function needsAttention({ state, problem }: Status): boolean {
+  return problem !== null || state !== 'ok'
 }
 
 type Family = readonly [name: string, label: string, values: Record<string, number>]
@@ -54,7 +43,6 @@ export async function metrics(parts: SiteParts): Promise<string> {
   const counted = await familiesOf(parts).catch(() => undefined)
   const families: readonly Family[] = [
     ['fleet_database_up', '', { '': counted === undefined ? 0 : 1 }],
-    ['fleet_scheduler_failures_total', '', { '': parts.failures() }],
     ...(counted ?? []),
   ]
   const lines = families.flatMap(([name, label, values]) => [
@@ -66,14 +54,15 @@ export async function metrics(parts: SiteParts): Promise<string> {
 
 /** Returns the metrics from the database and Redis. Counters include the counts of erased organizations. */
 async function familiesOf(parts: SiteParts): Promise<Family[]> {
+  type Counts = Pick<Organization, 'passes' | 'requests' | 'refused'>
   const all = await statusOf(parts)
-  const counted = [...all, ...(await parts.database.selectFrom('erased').selectAll().execute())]
-  const failures = await parts.database.selectFrom('failures').selectAll().execute()
+  const { rows: erased } = await parts.database.query<Counts>('SELECT * FROM erased')
+  const { rows: failures } = await parts.database.query('SELECT * FROM failures')
   const synced = all.filter(({ state }) => state === 'ok' || state === 'late')
   const lags = synced.map(({ lag }) => lag / 1_000).sort((one, other) => one - other)
   const quantile = (share: number) => lags[Math.ceil(lags.length * share) - 1] ?? 0
   const count = (state: Status['state']) => all.filter((each) => each.state === state).length
-  const sum = (column: keyof ErasedTable) => counted.reduce((total, row) => total + row[column], 0)
+  const sum = (column: keyof Counts) => [...all, ...erased].reduce((total, row) => total + row[column], 0)
   const jobs = (await inTime(parts.queue.getJobCounts())) ?? {}
   return [
     ['fleet_organizations', 'state', Object.fromEntries(states.map((state) => [state, count(state)]))],
@@ -86,4 +75,9 @@ async function familiesOf(parts: SiteParts): Promise<Family[]> {
     ['fleet_refused_requests_total', '', { '': sum('refused') }],
     ['fleet_skipped_conversations', '', { '': all.reduce((total, { skipped }) => total + skipped, 0) }],
   ]
+}
+
+/** Returns undefined instead of an answer that fails or takes too long. While Redis is down, BullMQ waits for it. */
+export function inTime<Value>(answer: Promise<Value>): Promise<Value | undefined> {
+  return Promise.race([answer.catch(() => undefined), setTimeout(2_000, undefined, { ref: false })])
 }

@@ -1,148 +1,123 @@
-// The organization's row: claims, logins, due times and deletion.
-import { createHash } from 'node:crypto'
-import { type RawBuilder, sql } from 'kysely'
-import type { Checkpoint } from 'support-workspace-sdk'
-import type { Connection } from 'support-workspace-sdk/oauth'
-import { clock, type Database, deleteRows, type OrganizationTable, timeIn } from './tables.ts'
+// The row of an organization: jobs, logins and deletion.
+import { type Connection, type ConnectionStore, ConnectionStoreError } from 'support-workspace-sdk/oauth'
+import { type Database, deleteRows, storable } from './database.ts'
+import { log } from './log.ts'
 
-/** The place that a sync pass has reached. */
-export interface Position {
-  /** The list that was read last: the id of a conversation for its messages, or '' for all conversations. */
-  readonly list: string
-  /** The place to resume from in that list. */
-  readonly checkpoint: Checkpoint
-  /** Items that the last reading of the list lacked. If the next reading also lacks them, they are deleted. */
-  readonly missing?: readonly string[] | undefined
-  /** How often in a row the sync pass failed here. */
-  readonly tries: number
-  /** A message about this sync pass for a person, for example which conversation was skipped. */
-  readonly problem?: string | undefined
-}
-
-/** The right to write the rest of a sync pass, until another process claims it. */
-export interface Claim {
+/** A row of the table `organizations`: see `schema.sql`. */
+export interface Organization {
   readonly key: string
+  readonly name: string
+  readonly login: number
+  readonly ended: 'revoked' | 'no token' | null
   readonly lease: number
-  /** Number of the sync pass, starting at 1. */
-  readonly pass: number
-  /** Undefined at the start of a sync pass. */
-  readonly position: Position | undefined
-  readonly interval: number | null
+  readonly passes: number
+  readonly completed_at: Date | null
+  readonly skipped: number
+  readonly problem: string | null
+  readonly requests: number
+  readonly refused: number
 }
 
-/** Thrown instead of writing if another process has taken over the sync pass, or the organization has left. */
+/** The right to write the changes of an organization, until another job claims it. */
+export type Claim = Pick<Organization, 'key' | 'lease'>
+
+/** Thrown instead of writing if another job has claimed the organization, or it has left. */
 export class LostLeaseError extends Error {}
 
-/** Takes over the sync pass of an organization. Returns undefined if it is unknown, paused, or must connect again. */
+/**
+ * Claims an organization for a job. Returns undefined if it is unknown, or must connect again. If the job does not end,
+ * for example because Redis has lost it, the organization is due again after 20 seconds.
+ */
 export async function claim(database: Database, key: string): Promise<Claim | undefined> {
-  const row = await database
-    .updateTable('organizations')
-    .set((update) => ({ lease: update('lease', '+', 1) }))
-    .where('key', '=', key)
-    .where('ended', 'is', null)
-    .where('paused', '=', 0)
-    .returning(['lease', 'passes', 'position', 'interval'])
-    .executeTakeFirst()
-  if (row === undefined) return undefined
-  const position = row.position === null ? undefined : (JSON.parse(row.position) as Position)
-  return { key, lease: row.lease, pass: row.passes + 1, position, interval: row.interval }
+  const { rows } = await database.query<Claim>(
+    `UPDATE organizations SET lease = DEFAULT, due_at = now() + interval '20 s'
+     WHERE key = $1 AND ended IS NULL RETURNING key, lease`,
+    [key],
+  )
+  return rows[0]
+}
+
+/** What a job has done. */
+export interface Outcome extends Pick<Organization, 'problem' | 'skipped' | 'requests' | 'refused'> {
+  readonly isDone: boolean
+  /** Time until the organization is due again, in milliseconds. */
+  readonly wait: number
+}
+
+/** Ends a job. Writes nothing if another job has claimed the organization. */
+export async function release(database: Database, { key, lease }: Claim, outcome: Outcome): Promise<void> {
+  const { isDone, wait, problem, skipped, requests, refused } = outcome
+  await database.query(
+    `UPDATE organizations SET
+       due_at = now() + $3 * interval '1 ms', problem = $4, skipped = $5,
+       requests = requests + $6, refused = refused + $7, passes = passes + $8::boolean::int,
+       completed_at = CASE WHEN $8 THEN now() ELSE completed_at END
+     WHERE key = $1 AND lease = $2`,
+    [key, lease, wait, problem === null ? null : storable(problem), skipped, requests, refused, isDone],
+  )
 }
 
 /**
- * Updates the row of an organization to the state of its connection in the store, which you pass. A revoked login gets
- * one notice, even if several processes see it. Returns whether the row has changed.
- *
- * If a slow process writes an older state, the next `reconcile` corrects the row. So clocks need not be compared.
+ * Updates the row of an organization to the state of its connection in the store. Call it after each login. Returns
+ * whether the row has changed. If a slow process writes an older state, the next `reconcile` corrects the row.
  */
-export async function mirror(
-  database: Database,
-  key: string,
-  found: Connection | 'unreadable' | undefined,
-): Promise<boolean> {
-  const connection = typeof found === 'object' ? found : undefined
-  const login = connection?.connectedAt
-  const name = storable(connection?.organization.name ?? connection?.organization.id ?? key)
-  const now = clock.now(database)
-  const ended = endOf(found)
-  const ended_at = ended === null ? null : now
-  return database.transaction().execute(async (transaction) => {
-    const inserted = await transaction
-      .insertInto('organizations')
-      .values({ key, name, login: login ?? 0, ended, ended_at, added_at: now, due_at: now, ...empty })
-      .onConflict((conflict) => conflict.doNothing())
-      .executeTakeFirst()
-    const updated = await transaction
-      .updateTable('organizations')
-      .set((update) => ({
-        ...(connection && { name, login }),
-        ended,
-        ended_at,
-        due_at: now,
-        queued_at: null,
-        // Stops a worker that runs a sync pass with the old token.
-        lease: update('lease', '+', 1),
-      }))
-      .where('key', '=', key)
-      .where(({ or, eb }) =>
-        or([eb('ended', 'is distinct from', ended), ...(login === undefined ? [] : [eb('login', '<>', login)])]),
-      )
-      .executeTakeFirst()
-    if (ended === 'revoked' && login !== undefined) {
-      const notice = transaction.insertInto('notices').values({ key, login })
-      await notice.onConflict((conflict) => conflict.doNothing()).execute()
-    }
-    return Number(inserted.numInsertedOrUpdatedRows) + Number(updated.numUpdatedRows) > 0
+export async function mirror(database: Database, store: Pick<ConnectionStore, 'get'>, key: string): Promise<boolean> {
+  const found = await store.get(key).catch((error) => {
+    if (!(error instanceof ConnectionStoreError) || error.reason === 'storage_failed') throw error
+    // No process can use a token that cannot be read.
+    log('unreadable', { organization: key, message: error.message })
+    return undefined
   })
+  const { organization, connectedAt: login = null } = found ?? {}
+  const ended = endOf(found)
+  // Comes first, because a process that is killed between the statements runs them again. A login has one notice.
+  if (ended === 'revoked')
+    await database.query('INSERT INTO notices VALUES ($1, $2) ON CONFLICT DO NOTHING', [key, login])
+  // Another lease stops a job that runs with the old token.
+  const { rowCount } = await database.query(
+    `INSERT INTO organizations (key, name, login, ended, ended_at)
+     VALUES ($1, $2, coalesce($3::bigint, 0), $4::text, CASE WHEN $4::text IS NOT NULL THEN now() END)
+     ON CONFLICT (key) DO UPDATE SET
+       name = CASE WHEN $3 IS NULL THEN organizations.name ELSE $2 END, login = coalesce($3, organizations.login),
+       ended = $4, ended_at = excluded.ended_at, due_at = now(), lease = DEFAULT
+     WHERE organizations.ended IS DISTINCT FROM $4 OR organizations.login <> $3`,
+    [key, storable(organization?.name ?? organization?.id ?? key), login, ended],
+  )
+  if (rowCount === 1) log('organization', { organization: key, ended })
+  return rowCount === 1
 }
 
 /** Returns the value of the column `ended` for a connection of the store. */
-export function endOf(found: Connection | 'unreadable' | undefined): OrganizationTable['ended'] {
+export function endOf(found: Connection | undefined): Organization['ended'] {
   if (found === undefined) return 'no token'
-  if (found === 'unreadable') return found
   return found.revokedAt === undefined ? null : 'revoked'
 }
 
-const empty = { paused: 0, lease: 0, passes: 0, changes: 0, requests: 0, refused: 0 } as const
-
 export async function countFailure(database: Database, remedy: string): Promise<void> {
-  const first = database.insertInto('failures').values({ remedy, count: 1 })
-  const again = first.onConflict((conflict) =>
-    conflict.column('remedy').doUpdateSet((update) => ({ count: update('failures.count', '+', 1) })),
+  const again = 'ON CONFLICT (remedy) DO UPDATE SET count = failures.count + 1'
+  await database.query(`INSERT INTO failures VALUES ($1, 1) ${again}`, [remedy])
+}
+
+/** Erases an organization with its token, except what it has counted. */
+export async function erase(database: Database, store: Pick<ConnectionStore, 'remove'>, key: string): Promise<void> {
+  // Comes first, because `reconcile` adds each organization that has a token.
+  await store.remove(key)
+  // Stops a job, and prevents others. If this process is killed, `prune` goes on.
+  const stop = "UPDATE organizations SET ended = 'no token', ended_at = now(), lease = DEFAULT WHERE key = $1"
+  await database.query(stop, [key])
+  for (const table of ['items', 'changes', 'notices']) await deleteRows(database, table, 'organization = $1', [key])
+  await eraseFeed(database, key)
+  await database.query(
+    `WITH gone AS (DELETE FROM organizations WHERE key = $1 RETURNING passes, requests, refused)
+     INSERT INTO erased SELECT * FROM gone`,
+    [key],
   )
-  await again.execute()
+  // A job that has ended meanwhile might have stored more.
+  await eraseFeed(database, key)
+  log('erased', { organization: key })
 }
 
-/** Removes an organization from the replica, except what it has counted. The connection store has its token. */
-export async function erase(database: Database, key: string): Promise<void> {
-  // Stops a worker that runs a sync pass, and prevents new sync passes.
-  const stop = database.updateTable('organizations').set((update) => ({ paused: 1, lease: update('lease', '+', 1) }))
-  await stop.where('key', '=', key).execute()
-  for (const table of ['items', 'changes'] as const) await deleteRows(database, table, sql`key = ${key}`)
-  await database.transaction().execute(async (transaction) => {
-    for (const table of ['seen', 'notices'] as const) {
-      await transaction.deleteFrom(table).where('key', '=', key).execute()
-    }
-    const row = transaction.deleteFrom('organizations').where('key', '=', key)
-    const counted = await row.returning(['passes', 'requests', 'refused']).executeTakeFirst()
-    if (counted !== undefined) await transaction.insertInto('erased').values(counted).execute()
-  })
-}
-
-/**
- * The time when the next sync pass is due, as an expression of SQL. Each organization has its own place in the
- * interval, so that they do not all start at once.
- */
-export function nextDue(database: Database, key: string, interval: number): RawBuilder<number> {
-  const wait = sql<number>`${interval} - (${clock.now(database)} - ${placeOf(key)}) % ${interval}`
-  return timeIn(database, wait)
-}
-
-/** Returns a number for a text. The same text has the same number, and different texts are evenly spread. */
-export function placeOf(text: string): number {
-  return createHash('sha256').update(text).digest().readUInt32BE()
-}
-
-/** Replaces NUL, which Postgres rejects, and half of a surrogate pair, which UTF-8 cannot encode. */
-export function storable(text: string): string {
-  return text.toWellFormed().replaceAll('\0', '\uFFFD')
+/** Deletes what the feed of an organization has stored. The keys in its storage contain the name of the feed. */
+export async function eraseFeed(database: Database, key: string): Promise<void> {
+  await deleteRows(database, 'feeds', 'position($1 in key) > 0', [`:${encodeURIComponent(key)}:`])
 }

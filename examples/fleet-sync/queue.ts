@@ -1,17 +1,12 @@
-// The BullMQ queue, which has a job for each slice of a sync pass.
+// The BullMQ queue, which has a job for each pass of an organization.
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { log } from './log.ts'
 
 export const queueName = 'fleet-sync'
 
-/** A job runs a slice of an organization's sync pass. The database can replace every job that Redis loses. */
-export interface SyncJob {
-  /** The key of the organization's connection. */
-  readonly key: string
-  /** Number of further slices that go before the slices of other organizations. */
-  readonly first: number
-}
+/** A job runs one pass of the organization with this key. The database can replace every job that Redis loses. */
+export type SyncJob = { readonly key: string }
 
 export type SyncQueue = Queue<SyncJob, string>
 
@@ -28,21 +23,4 @@ export function openQueue(connection: Redis): SyncQueue {
   const queue: SyncQueue = new Queue(queueName, { connection })
   queue.on('error', (error) => log('redis', { message: error.message }))
   return queue
-}
-
-/** Adds jobs to the back of the queue. Organizations that have a job already are skipped. */
-export async function addJobs(queue: SyncQueue, jobs: readonly SyncJob[]): Promise<void> {
-  await queue.addBulk(
-    jobs.map((data) => ({
-      name: 'sync',
-      data,
-      opts: {
-        deduplication: { id: data.key },
-        // The smaller number goes first.
-        priority: data.first > 0 ? 1 : 2,
-        removeOnComplete: { count: 200 },
-        removeOnFail: { count: 200 },
-      },
-    })),
-  )
 }

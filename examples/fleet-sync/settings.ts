@@ -1,40 +1,12 @@
 // Reads the settings from environment variables.
 
-/** What every process reads from the environment. */
-export interface Settings {
-  readonly baseUrl: string
-  /** A `redis://` URL, or the path of a Unix socket. */
-  readonly redisUrl: string
-  /** A `postgres://` URL, or the path of a SQLite file. */
-  readonly databaseUrl: string
-  /** Secrets for the stored tokens: the first encrypts, and each of them can decrypt. At least 32 characters each. */
-  readonly storeSecrets: readonly [string, ...string[]]
-  /** Default time between two sync passes of an organization, in milliseconds. */
-  readonly interval: number
-  /** Longest time that a job keeps its slot, in milliseconds. Then it goes to the back of the queue. */
-  readonly slice: number
-  /** Number of slots of a worker process: organizations that it reads at a time. */
-  readonly slots: number
-  /** The messages of an unchanged conversation are read once in this many sync passes. */
-  readonly readAllEvery: number
-  /** How long changes, deleted items, and organizations that have left, are kept, in milliseconds. */
-  readonly retention: number
-  /** Whether to add a note to each conversation whose messages are skipped. Needs connections with `actor=self`. */
-  readonly addNotes: boolean
-  /** Number of worker processes that the supervisor keeps running. */
-  readonly workers: number
-  /** Address of this machine at which the page is served. The page has no login. */
-  readonly host: string
-  readonly port: number
-  /** Port at which a worker process without `start.ts` serves `/health`. */
-  readonly healthPort: number | undefined
-}
+export type Settings = Readonly<ReturnType<typeof readSettings>>
 
 /** A setting that this process cannot work with. */
 export class SettingsError extends Error {}
 
-/** @throws SettingsError if one is missing or not a number. */
-export function readSettings(env: NodeJS.ProcessEnv = process.env): Settings {
+/** @throws SettingsError if one is missing or not a number. Times are returned in milliseconds. */
+export function readSettings(env: NodeJS.ProcessEnv = process.env) {
   const required = (name: string) => {
     const value = env[name]
     if (value) return value
@@ -47,18 +19,24 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env): Settings {
   }
   return {
     baseUrl: required('BASE_URL'),
+    /** A `redis://` URL, or the path of a Unix socket. */
     redisUrl: required('REDIS_URL'),
+    /** A `postgres://` URL. */
     databaseUrl: required('DATABASE_URL'),
-    storeSecrets: env.STORE_SECRETS ? (env.STORE_SECRETS.split(' ') as [string]) : [required('STORE_SECRET')],
+    /** Secrets for the stored tokens: the first encrypts, and each of them can decrypt. At least 32 characters each. */
+    storeSecrets: env.STORE_SECRETS ? env.STORE_SECRETS.split(' ') : [required('STORE_SECRET')],
+    /** Time between two passes of an organization. */
     interval: number('SYNC_INTERVAL', 60) * 1_000,
-    slice: number('SLICE', 10) * 1_000,
-    slots: number('SLOTS', 20),
-    readAllEvery: Math.ceil(number('READ_ALL_EVERY', 10)),
+    /** Time in which the messages of an unchanged conversation are read once. */
+    auditEvery: number('AUDIT_EVERY', 86_400) * 1_000,
+    /** Number of slots of a worker process: organizations that it reads at a time. */
+    slots: Math.ceil(number('SLOTS', 20)),
+    /** How long changes, deleted items, and organizations that have left, are kept. */
     retention: number('RETENTION_DAYS', 30) * 86_400_000,
-    addNotes: env.FLEET_NOTES === '1',
+    /** Number of worker processes that the supervisor keeps running. */
     workers: Math.ceil(number('WORKERS', 2)),
+    /** Address of this machine at which the page is served. The page has no login. */
     host: env.HOST ?? '127.0.0.1',
     port: number('PORT', 3_000, 0),
-    healthPort: env.HEALTH_PORT === undefined ? undefined : number('HEALTH_PORT', 0, 0),
   }
 }

@@ -1,22 +1,31 @@
-// The page with the state of all organizations.
+// The website: the page with the state of all organizations, the metrics, and `/health`.
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { html } from 'hono/html'
 import { secureHeaders } from 'hono/secure-headers'
-import { createHealthSite } from './health.ts'
 import { messageOf } from './log.ts'
-import { metrics, needsAttention, type SiteParts, type Status, statusOf } from './metrics.ts'
+import { inTime, metrics, needsAttention, type SiteParts, type Status, statusOf } from './metrics.ts'
+import type { Settings } from './settings.ts'
 
 /** An IP address or localhost. Attackers cannot use these for DNS rebinding, which needs a domain. */
 const address = /^(localhost|\[.*\]|\d+(\.\d+){3})$/
 
 /** Serves the organizations at `/`, Prometheus metrics at `/metrics`, and `/health`. The site is read-only. */
 export function createSite(parts: SiteParts): Hono {
+  const { database, queue, host } = parts
   const site = new Hono()
-  site.route('/', createHealthSite(parts))
+  // Responds with 503 while the database or Redis does not respond. A restart would not help.
+  site.get('/health', async (context) => {
+    const answers = await Promise.all([inTime(database.query('SELECT 1')), inTime(queue.getJobCounts())])
+    const [isDatabaseUp, isRedisUp] = answers.map((answer) => answer !== undefined)
+    return context.json({ database: isDatabaseUp, redis: isRedisUp }, isDatabaseUp && isRedisUp ? 200 : 503)
+  })
   site.use(async (context, next) => {
     // A site whose domain resolves to this machine (DNS rebinding) could read the pages otherwise.
     const name = URL.parse(context.req.url)?.hostname ?? ''
-    if (!address.test(name) && name !== parts.host) return context.text('Open this page by its IP address.', 403)
+    if (!address.test(name) && name !== host) return context.text('Open this page by its IP address.', 403)
     await next()
     context.header('cache-control', 'no-store')
   })
@@ -27,14 +36,21 @@ export function createSite(parts: SiteParts): Hono {
   return site
 }
 
+/** Starts the web server of a site, and returns its URL. Port 0 selects a free one. Rejects if the port is in use. */
+export async function serveSite({ fetch }: Hono, { host, port }: Pick<Settings, 'host' | 'port'>): Promise<string> {
+  const server = serve({ fetch, port, hostname: host })
+  await once(server, 'listening')
+  return `http://${host}:${(server.address() as AddressInfo).port}`
+}
+
 /** Maximum number of rows of the page. Organizations that need attention come first, the longest waiting on top. */
 const most = 200
 
 async function page(parts: SiteParts) {
   const all = await statusOf(parts)
   const attention = all.filter(needsAttention)
-  const rank = (status: Status) => (needsAttention(status) ? Number.MAX_SAFE_INTEGER / 2 : 0) + status.lag
-  const shown = all.toSorted((one, other) => rank(other) - rank(one)).slice(0, most)
+  const isFirst = (status: Status) => Number(needsAttention(status))
+  const shown = all.toSorted((one, other) => isFirst(other) - isFirst(one) || other.lag - one.lag).slice(0, most)
   return html`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -48,12 +64,12 @@ async function page(parts: SiteParts) {
 <h1>${all.length} organizations</h1>
 <p><strong>Needs attention: ${attention.length}</strong>. <a href="/metrics">Metrics</a>.</p>
 <table>
-  <tr><th>Organization<th>State<th>Last complete sync pass<th>Sync passes<th>Skipped<th>Problem</tr>
+  <tr><th>Organization<th>State<th>Last pass<th>Passes<th>Skipped<th>Problem</tr>
   ${shown.map(
     ({ key, name, state, lag, passes, skipped, completed_at, problem }) => html`<tr>
       <td title="${key}">${name}
       <td>${state}
-      <td>${completed_at === null ? 'never, added ' : ''}${age(lag)}
+      <td>${completed_at === null ? 'never, added ' : ''}${Math.round(lag / 1_000)} s ago
       <td class="number">${passes}
       <td class="number">${skipped}
       <td>${problem ?? ''}
@@ -62,10 +78,4 @@ async function page(parts: SiteParts) {
 </table>
 ${all.length > most ? html`<p>The other ${all.length - most} are not shown.</p>` : ''}
 </html>`
-}
-
-function age(milliseconds: number): string {
-  const seconds = Math.round(milliseconds / 1_000)
-  if (seconds < 120) return `${seconds} s ago`
-  return seconds < 7_200 ? `${Math.round(seconds / 60)} min ago` : `${Math.round(seconds / 3_600)} h ago`
 }

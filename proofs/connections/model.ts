@@ -1,4 +1,4 @@
-// What a store must do, one operation after the other. `orders.test.ts` and `kills.test.ts` compare real runs with it.
+// What a store must do, one operation after the other. `orders.test.ts` compares real runs with it.
 
 /** The connection of the model. */
 export interface State {
@@ -34,10 +34,6 @@ export interface Event {
   /** Undefined if nobody knows whether it took effect, and when. */
   readonly end: number | undefined
   readonly result: string | undefined
-  /** Whether it is the repetition of an operation, which may have been made twice. */
-  readonly isOptional?: boolean
-  /** The operation that it repeats. */
-  readonly of?: string
 }
 
 export interface Rules {
@@ -58,7 +54,7 @@ export function view(state: Omit<State, 'token' | 'login'> | undefined): string 
 }
 
 /** Returns what an operation may do to a connection. */
-function stepsOf({ id, action, of = id }: Event, state: State | undefined, rules: Rules): readonly Step[] {
+function stepsOf({ id, action }: Event, state: State | undefined, rules: Rules): readonly Step[] {
   const live = state?.isRevoked === false ? state : undefined
   const save = (token: string, login: string, metadata = state?.metadata): Step => {
     const saved = { token, login, metadata, name: rules.nameOf(token), isRevoked: false }
@@ -70,7 +66,7 @@ function stepsOf({ id, action, of = id }: Event, state: State | undefined, rules
   }
   switch (action.do) {
     case 'save':
-      return [save(action.token, of, action.metadata)]
+      return [save(action.token, id, action.metadata)]
     case 'retry': {
       const written = save(action.token, action.of, action.metadata)
       const keep: Step = [state, state?.name ?? '']
@@ -109,12 +105,12 @@ function shown({ action }: Event, result: string | undefined, { isRepeated }: Ru
 
 /**
  * Whether the operations could have taken effect one after the other, each between its start and its end (Wing and Gong,
- * 1993). Those without an end, and those that are optional, may have had no effect.
+ * 1993). Those without an end may have had no effect.
  */
 export function isLinearizable(events: readonly Event[], before: State | undefined, rules: Rules): boolean {
   const seen = new Set<string>()
   const search = (open: readonly Event[], state: State | undefined, latestStart: number): boolean => {
-    const required = open.filter(({ end, isOptional }) => end !== undefined && isOptional !== true)
+    const required = open.filter(({ end }) => end !== undefined)
     if (required.length === 0) return true
     const position = `${open.map(({ id }) => id).join()} ${JSON.stringify(state)}`
     if (seen.has(position)) return false
@@ -124,10 +120,9 @@ export function isLinearizable(events: readonly Event[], before: State | undefin
       .filter(({ start, end }) => start <= firstEnd && (end ?? latestStart) >= latestStart)
       .some((event) => {
         const rest = open.filter((other) => other !== event)
-        const isUnknown = event.end === undefined || event.isOptional === true
         return stepsOf(event, state, rules).some(
           ([next, result]) =>
-            (isUnknown || shown(event, result, rules) === shown(event, event.result, rules)) &&
+            (event.end === undefined || shown(event, result, rules) === shown(event, event.result, rules)) &&
             search(rest, next, Math.max(latestStart, event.start)),
         )
       })

@@ -1,5 +1,5 @@
 /**
- * Measures what the guide says of the fleet: what a sync pass costs, what the idle scheduler costs, and who starves.
+ * Measures what the guide says of the fleet: what a pass costs, what the idle scheduler costs, and who starves.
  *
  *   node --import ./scripts/from-source.js proofs/fleet/measure.ts cost --organizations 1000
  *   node --import ./scripts/from-source.js proofs/fleet/measure.ts idle --organizations 1000
@@ -13,11 +13,11 @@ import { parseArgs } from 'node:util'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { openConnections } from '../../examples/fleet-sync/connections.ts'
-import { openDatabase } from '../../examples/fleet-sync/open-database.ts'
+import { openDatabase } from '../../examples/fleet-sync/database.ts'
+import { mirror, type Organization } from '../../examples/fleet-sync/organizations.ts'
 import { connectToRedis, openQueue } from '../../examples/fleet-sync/queue.ts'
-import { mirrorOne, reconcile, schedule } from '../../examples/fleet-sync/scheduler.ts'
+import { reconcile, schedule } from '../../examples/fleet-sync/scheduler.ts'
 import { readSettings } from '../../examples/fleet-sync/settings.ts'
-import { timeIn } from '../../examples/fleet-sync/tables.ts'
 import { runWorker } from '../../examples/fleet-sync/worker.ts'
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts'
 import { findPostgres, startPostgres } from '../../test/fleet/helpers/postgres-server.ts'
@@ -72,18 +72,20 @@ async function start(sandboxOptions: SandboxOptions, more: NodeJS.ProcessEnv = {
     SLOTS: options.slots,
     ...more,
   })
-  const opened = await openDatabase(settings.databaseUrl)
-  const { database, close } = opened
+  const database = await openDatabase(settings.databaseUrl)
   const redis = connectToRedis(settings.redisUrl)
   const queue = openQueue(redis)
-  const store = await openConnections(settings, opened)
+  const store = await openConnections(settings, database)
   const keys = new Map<string, string>()
   for (const { id } of sandbox.state.organizations) {
     const { key } = await store.save(sandbox.issueToken({ organization: id }))
-    await mirrorOne(database, store, key)
+    await mirror(database, store, key)
     keys.set(id, key)
   }
-  cleanUps.push(close, () => redis.disconnect())
+  cleanUps.push(
+    () => database.end(),
+    () => redis.disconnect(),
+  )
   return {
     settings,
     sandbox,
@@ -98,15 +100,14 @@ async function start(sandboxOptions: SandboxOptions, more: NodeJS.ProcessEnv = {
 
 type Started = Awaited<ReturnType<typeof start>>
 
-/** Runs a worker until each organization has completed so many sync passes. */
+/** Runs a worker until each organization has completed so many passes. */
 async function runPasses({ settings, database, parts }: Started, passes: number, more: object): Promise<number> {
   const began = performance.now()
   const worker = runWorker({ ...settings, ...more })
   for (;;) {
     await schedule(parts)
-    const left = database.selectFrom('organizations').select(({ fn }) => fn.countAll<number>().as('count'))
-    const { count } = await left.where('passes', '<', passes).executeTakeFirstOrThrow()
-    if (Number(count) === 0) break
+    const left = await database.query('SELECT count(*) FROM organizations WHERE passes < $1', [passes])
+    if (left.rows[0].count === 0) break
     await setTimeout(1_000)
   }
   process.emit('SIGTERM')
@@ -133,16 +134,17 @@ async function cost(): Promise<void> {
   const count = Number(options.organizations)
   const started = await start({ organizations: count, conversations: 15, messagesPerConversation: 3 })
   const { database } = started
-  for (const [name, readAllEvery] of [
-    ['first sync', 10],
-    ['unchanged sync pass', 10],
-    ['unchanged sync pass that reads everything', 1],
+  for (const [name, auditEvery] of [
+    ['first pass', 86_400_000],
+    ['second pass, which reads the messages again', 86_400_000],
+    ['unchanged pass', 86_400_000],
+    ['unchanged pass that reads everything', 1],
   ] as const) {
-    await database.updateTable('organizations').set({ due_at: 0, queued_at: null }).execute()
-    const { passes } = await database.selectFrom('organizations').select('passes').executeTakeFirstOrThrow()
+    await database.query('UPDATE organizations SET due_at = now()')
+    const { passes } = (await database.query('SELECT max(passes) AS passes FROM organizations')).rows[0]
     const before = { rows: await rowWrites(started), server: await serverCommands(started) }
     take()
-    const seconds = await runPasses(started, passes + 1, { readAllEvery })
+    const seconds = await runPasses(started, passes + 1, { auditEvery })
     const { statements, redis, requests } = take()
     const rows = (await rowWrites(started)) - before.rows
     const server = (await serverCommands(started)) - before.server
@@ -158,10 +160,7 @@ async function cost(): Promise<void> {
 async function idle(): Promise<void> {
   const organizations = Number(options.organizations)
   const { database, parts } = await start({ organizations, conversations: 1, messagesPerConversation: 0 })
-  await database
-    .updateTable('organizations')
-    .set({ due_at: timeIn(database, parts.interval) })
-    .execute()
+  await database.query("UPDATE organizations SET due_at = now() + interval '1 day'")
   for (const [name, run] of [
     ['schedule, each second', () => schedule(parts)],
     ['reconcile, each minute', () => reconcile(parts)],
@@ -184,7 +183,7 @@ async function starve(): Promise<void> {
   const isSlow = (index: number) => index < 40
   const rateLimit = () => (isSlow(planned++) ? '20/min' : undefined)
   const size = { organizations: 60, conversations: 30, messagesPerConversation: 1 }
-  const more = { SYNC_INTERVAL: '10', READ_ALL_EVERY: '1' }
+  const more = { SYNC_INTERVAL: '10', AUDIT_EVERY: '0.001' }
   const { settings, sandbox, database, parts, keys } = await start({ ...size, rateLimit }, more)
   const worker = runWorker(settings)
   const end = Date.now() + 90_000
@@ -192,7 +191,7 @@ async function starve(): Promise<void> {
     await schedule(parts)
     await setTimeout(1_000)
   }
-  const rows = await database.selectFrom('organizations').select(['key', 'passes', 'requests', 'refused']).execute()
+  const { rows } = await database.query<Organization>('SELECT * FROM organizations')
   const byKey = new Map(rows.map((row) => [row.key, row]))
   const ids = sandbox.state.organizations.map(({ id }) => byKey.get(keys.get(id) ?? ''))
   for (const [name, group] of [
@@ -203,7 +202,7 @@ async function starve(): Promise<void> {
     const requests = group.reduce((sum, row) => sum + (row?.requests ?? 0), 0)
     const refused = group.reduce((sum, row) => sum + (row?.refused ?? 0), 0)
     const range = `at least ${Math.min(...passes)}, at most ${Math.max(...passes)}`
-    console.log(`${name}: ${passes.length} organizations, sync passes in 90 s: ${range}`)
+    console.log(`${name}: ${passes.length} organizations, passes in 90 s: ${range}`)
     console.log(`  ${requests} requests, ${((100 * refused) / requests).toFixed(1)} % got a 429`)
   }
   process.emit('SIGTERM')

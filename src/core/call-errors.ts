@@ -18,16 +18,16 @@ import {
   ServerError,
   TimeoutError,
   UnexpectedResponseError,
-  type UnexpectedResponseReason,
   UnprocessableError,
 } from '../errors/index.ts'
 import { innermost, redact, safeCause, withoutSecrets } from '../errors/redact.ts'
 import type { RequestErrorDetails } from '../errors/request-error.ts'
+import { actorHint } from '../shared/actor.ts'
 import type { CallRecord } from './call-record.ts'
-import { errorDetails, readErrorBody } from './error-body.ts'
+import { readErrorBody } from './error-body.ts'
 import type { FetchFault } from './fetch-error.ts'
 import type { ResponseHead, UnusableResponse } from './response.ts'
-import { longestRetryAfter, retryAfterOf } from './retry.ts'
+import { longestRetryAfter, retryAfterOf, seconds, toSeconds } from './retry.ts'
 
 /** The details of an error, besides the properties of its class. The call record has the rest. */
 interface FailureDescription {
@@ -69,8 +69,6 @@ export function createError<Details extends RequestErrorDetails>(
 }
 
 const checkFirst = 'The write may have been applied. Check before retrying it.'
-
-export const actorHint = 'Log in with actor "self" and use that token.'
 
 /** Creates the error for a call that a client with `actor: 'app'` refuses to send. */
 export function actorSelfRequired(record: CallRecord): RequestError {
@@ -153,41 +151,35 @@ export function heldBackError(record: CallRecord, wait: number): RequestError {
   })
 }
 
-/** @param milliseconds rounded up to seconds, for a sentence */
-export function seconds(milliseconds: number): string {
-  const count = Math.ceil(milliseconds / 1000)
-  return count === 1 ? '1 second' : `${count} seconds`
+/** What explains a response to a person. Loaded with the first one that fails a call, because most programs see none. */
+let explanations: typeof import('./explain-response.ts') | undefined
+
+/** If the file cannot be loaded, errors lack the explanation, but have their class, code, outcome and remedy. */
+export async function loadExplanations(): Promise<void> {
+  explanations ??= await import('./explain-response.ts').catch(() => undefined)
 }
 
-export function toSeconds(milliseconds: number | undefined): number | undefined {
-  return milliseconds === undefined ? undefined : Math.ceil(milliseconds / 1000)
+const withoutExplanation = {
+  hint: 'Read the message. The file of this package that explains it could not be loaded, so check that your build contains it.',
+  problems: undefined,
+  details: undefined,
 }
 
 /** Creates the error for a response that cannot be used. */
 export function unusableError(record: CallRecord, response: ResponseHead, unusable: UnusableResponse): RequestError {
-  const { reason, message, hint } = unusable
+  const { reason, message } = unusable
   const { id } = record.call.operation
   return createError(UnexpectedResponseError, record, {
     // It can name a key of the response.
     message: `${id} received an unusable response (${response.status}): ${redact(message, record.secrets)}.`,
-    hint: hint ?? responseHints[reason],
-    isConfiguration: reason !== 'not-json' || hint !== undefined,
+    hint: explanations?.explainUnusable(unusable) ?? withoutExplanation.hint,
+    isConfiguration: true,
     outcome: 'unknown',
     // A gateway might have replaced or cut off the body once.
     remedy: reason === 'not-json' ? 'retry' : 'fix',
     reason,
     response: response.info,
   })
-}
-
-const responseHints: Readonly<Record<UnexpectedResponseReason, string>> = {
-  redirect: 'Redirects are not followed, to protect the token. Set `baseUrl` to the final address of the service.',
-  'not-json': 'The response may have been cut off. Try again.',
-  envelope:
-    'Make sure that `baseUrl` is the API. If you defined the operation, correct its `envelope`. If the service has changed, update this package.',
-  schema:
-    'If you defined the operation, correct its `response` schema. Otherwise use `validation: "observe"` to accept the data as sent, and report the mismatch.',
-  'too-large': 'Request fewer items with `limit`, or raise `maxResponseBytes`.',
 }
 
 /** The functions of the caller that are called before an attempt, and what their failure means. */
@@ -229,20 +221,18 @@ export function refusedError(record: CallRecord, head: ResponseHead, text: strin
   const { operation } = call
   const { status } = head
   const sent = [call.parameters, call.query, call.body === undefined ? undefined : JSON.parse(call.body)]
-  const { isHtml, problems, ...body } = readErrorBody(text, head.get('www-authenticate'), sent)
+  const body = readErrorBody(text, head.get('www-authenticate'), sent)
   const code = body.code && redact(body.code, secrets)
   const description = body.description && redact(body.description, secrets)
   const retryAfter = retryAfterOf(head)
-  const [ErrorClass, remedy, step] = meaningOf(record, { status, code, retryAfter })
-  // The prefix is documented (docs/service.md#tokens).
-  const isForeign = status === 401 && !secrets.some((secret) => secret.startsWith('swot_'))
-  const aboutToken = isForeign ? 'Tokens of the service begin with `swot_`, and this one does not. ' : ''
-  const listed = status === 400 || status === 422 ? problems && redact(problems, secrets) : undefined
-  const reasons = [description?.replace(/[.\s]+$/, ''), listed].filter((reason) => reason !== undefined)
+  const [ErrorClass, remedy] = meaningOf(record, status, code)
+  const { hint, problems, details } =
+    explanations?.explainRefusal(record, ErrorClass, { status, remedy, text, sent, retryAfter }) ?? withoutExplanation
+  const reasons = [description?.replace(/[.\s]+$/, ''), problems].filter((reason) => reason !== undefined)
   const because = reasons.length === 0 ? '' : `: ${reasons.join(' (')}${reasons.length === 2 ? ')' : ''}`
   return createError<InsufficientScopeDetails>(ErrorClass as typeof InsufficientScopeError, record, {
     message: `${operation.id} failed with ${status}${code === undefined ? '' : ` ${code}`}${because}.`,
-    hint: isHtml ? `The response is HTML, so a proxy or another server sent it. ${step}` : `${aboutToken}${step}`,
+    hint,
     // A 408 or 5xx can come from a proxy after the service has acted. A 3xx does not reject the request.
     outcome: status >= 400 && status < 500 && status !== 408 ? 'refused' : 'unknown',
     remedy,
@@ -250,72 +240,38 @@ export function refusedError(record: CallRecord, head: ResponseHead, text: strin
     status,
     code,
     description,
-    details: errorDetails(text, secrets),
+    details,
     retryAfter: toSeconds(retryAfter),
     required: operation.scope === undefined ? [] : [operation.scope],
     granted: settings.scopes,
   })
 }
 
-/** The class of an error response, what to do about it, and the next step. */
-type Meaning = readonly [ErrorClass: typeof ApiError, remedy: Remedy, hint: string]
+/** The class of an error response, and what to do about it. */
+type Meaning = readonly [ErrorClass: typeof ApiError, remedy: Remedy]
 
-/** The content of an error response. */
-interface Refusal {
-  readonly status: number
-  readonly code: string | undefined
-  /** The requested delay, in milliseconds. */
-  readonly retryAfter: number | undefined
-}
-
-/** The code takes precedence, because it is more specific. */
-function meaningOf({ call: { operation }, cursor }: CallRecord, refusal: Refusal): Meaning {
-  const { status, code, retryAfter } = refusal
-  if (code === 'actor_self_required') return [ActorSelfRequiredError, 'fix', actorHint]
-  if (code === 'insufficient_scope') {
-    const scope = operation.scope === undefined ? 'the missing scope' : `"${operation.scope}"`
-    const hint = `Log in again and ask for ${scope} in addition to the scopes you already have; a role without admin rights may not get it.`
-    return [InsufficientScopeError as typeof ApiError, 'reconnect', hint]
-  }
-  if (cursor !== undefined && cursorRefusals.has(status)) return [CursorRejectedError, 'fix', cursorHint]
-  if (operation.method === 'POST' && status === 409) return [AlreadyExistsError, 'fix', existsHint]
-  const meaning = byStatus[status] ?? (status >= 500 ? serverError : otherStatus)
-  const [ErrorClass, remedy] = meaning
-  const hasId = operation.path.includes('{')
-  if (operation.evidence === 'inferred' && (status === 404 || status === 405)) {
-    const path = `${operation.method} ${operation.path}`
-    const first = status === 404 && hasId ? `${meaning[2]} ` : ''
-    const hint = `${first}The path ${path} is inferred, not documented: if yours differs, describe it with \`defineOperation\` and call it with \`workspace.call\`.`
-    return [ErrorClass, remedy, hint]
-  }
-  if (status === 404 && !hasId) return [ErrorClass, remedy, 'Check `baseUrl`: the service has no such path.']
-  return remedy === 'retry' && retryAfter ? [ErrorClass, remedy, `Try again after ${seconds(retryAfter)}.`] : meaning
+/** In a 4xx, the code takes precedence, because it is more specific. */
+function meaningOf({ call: { operation }, cursor }: CallRecord, status: number, code: string | undefined): Meaning {
+  if (status >= 500) return [ServerError, 'retry']
+  if (code === 'actor_self_required') return [ActorSelfRequiredError, 'fix']
+  if (code === 'insufficient_scope') return [InsufficientScopeError as typeof ApiError, 'reconnect']
+  if (cursor !== undefined && cursorRefusals.has(status)) return [CursorRejectedError, 'fix']
+  if (operation.method === 'POST' && status === 409) return [AlreadyExistsError, 'fix']
+  return byStatus[status] ?? [ApiError, 'fix']
 }
 
 const byStatus: Readonly<Record<number, Meaning>> = {
-  400: [BadRequestError, 'fix', 'Check the arguments of the call.'],
-  401: [
-    AuthenticationError,
-    'reconnect',
-    'Log in again for a new token. A login page does that (docs/login.md), and for a script `npx --no -- support-workspace-sdk login`.',
-  ],
-  403: [PermissionDeniedError, 'fix', 'The token or its user lacks the permission. Use one that has it.'],
-  404: [NotFoundError, 'fix', 'Check the id, and that it belongs to the organization of the token.'],
-  408: [ApiError, 'retry', 'Try again later.'],
-  422: [UnprocessableError, 'fix', 'Check the fields of the body. The service rejected their values.'],
-  429: [RateLimitError, 'retry', 'Call less often, or raise `maxRetries`.'],
+  400: [BadRequestError, 'fix'],
+  401: [AuthenticationError, 'reconnect'],
+  403: [PermissionDeniedError, 'fix'],
+  404: [NotFoundError, 'fix'],
+  408: [ApiError, 'retry'],
+  422: [UnprocessableError, 'fix'],
+  429: [RateLimitError, 'retry'],
 }
-
-const serverError: Meaning = [ServerError, 'retry', 'Try again later.']
-const otherStatus: Meaning = [ApiError, 'fix', 'Check the documentation of the service for this status.']
 
 /**
  * Statuses for a rejected cursor. They are undocumented, but they mean that the parameters or the length of a request
  * were rejected.
  */
 const cursorRefusals: ReadonlySet<number> = new Set([400, 410, 414, 422, 431])
-
-const existsHint = 'Look for the existing one, which may differ from what was sent. That it exists is inferred.'
-
-const cursorHint =
-  'The service no longer accepts the cursor: it may have expired, or belong to another list or query. How long a cursor is valid is not documented. Read the list from its start: leave out `resumeFrom`, `after` and `before`.'

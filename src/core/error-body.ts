@@ -1,14 +1,9 @@
-import { redact } from '../errors/redact.ts'
 import { isObject, parseObject } from '../shared/json.ts'
 
 /** The code and description of an error body. */
 export interface ErrorBody {
   readonly code: string | undefined
   readonly description: string | undefined
-  /** The rejected fields and the reasons, if the body lists them. */
-  readonly problems: string | undefined
-  /** Whether the body is HTML, which comes from a gateway instead of the service. */
-  readonly isHtml: boolean
 }
 
 /**
@@ -17,14 +12,12 @@ export interface ErrorBody {
  * }`, problem+json (RFC 9457), HTML and plain text.
  *
  * @param challenge the `WWW-Authenticate` header, which can name the error as well (RFC 6750, section 3)
- * @param sent the JSON values of the request, which `problems` does not repeat
+ * @param sent the JSON values of the request, which the code does not repeat
  */
 export function readErrorBody(text: string, challenge: string | null = null, sent: readonly unknown[] = []): ErrorBody {
   const challenged = challenge?.match(/\berror\s*=\s*"?([^",\s]+)/i)?.[1]
   const body = parseObject(text)
-  if (body === undefined) {
-    return { code: challenged, description: undefined, problems: undefined, isHtml: text.trimStart().startsWith('<') }
-  }
+  if (body === undefined) return { code: challenged, description: undefined }
   const first: unknown = Array.isArray(body.errors) ? body.errors[0] : undefined
   const inner = [body.error, isObject(first) && !isAboutField(first) ? first : undefined].find(isObject) ?? body
   // The challenge decides about the token, because a gateway might have replaced the body.
@@ -37,8 +30,6 @@ export function readErrorBody(text: string, challenge: string | null = null, sen
   const isCode = /^[a-z]+(_[a-z]+)*$/.test(lower)
   const isSent = sent.flatMap(stringsOf).some((value) => value === lower || (!isCode && lower.includes(value)))
   return {
-    isHtml: false,
-    problems: fieldProblems(body, sent),
     code: isSent ? undefined : code,
     description: firstString(
       body.error_description,
@@ -55,104 +46,15 @@ function firstString(...values: unknown[]): string | undefined {
   return values.find((value): value is string => typeof value === 'string' && value !== '')
 }
 
-/** Bounds of the details, in levels, characters of a string, and characters of JSON in all. */
-const deepest = 4
-const longestText = 200
-const longestDetails = 2_000
-/** Bounds of the message. */
-const mostProblems = 3
-const longestReason = 80
-
-/** Returns the body of an error response without secrets and shortened. Undefined if the body is not JSON. */
-export function errorDetails(text: string, secrets: readonly string[]): unknown {
-  let left = longestDetails
-  const shorten = (value: unknown, depth: number): unknown => {
-    const kept = typeof value === 'string' ? redact(value, secrets).slice(0, longestText) : value
-    if (!isObject(kept) && !Array.isArray(kept)) {
-      left -= (JSON.stringify(kept) ?? '').length + 1
-      return left < 0 ? undefined : kept
-    }
-    left -= 3
-    if (depth === 0) return Array.isArray(kept) ? [] : {}
-    const entries: [string, unknown][] = []
-    for (const [key, inner] of Object.entries(kept)) {
-      const name = redact(key, secrets).slice(0, longestText)
-      if (!Array.isArray(kept)) left -= JSON.stringify(name).length + 1
-      const short = left < 0 ? undefined : shorten(inner, depth - 1)
-      if (short === undefined) break
-      entries.push([name, short])
-    }
-    // `fromEntries` makes a plain property of a key such as `__proto__`.
-    return Array.isArray(kept) ? entries.map(([, inner]) => inner) : Object.fromEntries(entries)
-  }
-  try {
-    return shorten(JSON.parse(text), deepest)
-  } catch {
-    return undefined
-  }
-}
-
-/**
- * Returns the rejected fields of an error body and the reasons, at most three, for a message: "email: is invalid". Knows
- * `errors` by field, as a list of texts and as a list of objects, `detail` of FastAPI, and `invalid-params` of RFC 9457.
- *
- * @param sent the JSON values of the request. A reason that repeats one of them is left out.
- */
-export function fieldProblems(body: Readonly<Record<string, unknown>>, sent: readonly unknown[]): string | undefined {
-  const values = new Set(sent.flatMap(textsOf))
-  const listed = [body.errors, body.detail, body['invalid-params']].find(
-    (each) => isObject(each) || Array.isArray(each),
-  )
-  const pairs = Array.isArray(listed)
-    ? listed.map((each) => (isObject(each) ? pairOf(each) : (['', each] as const)))
-    : Object.entries(isObject(listed) ? listed : {}).map(([field, reason]) => [field, reason] as const)
-  const problems = pairs.slice(0, mostProblems).map(([field, reason]) => {
-    const name = nameOf(field, values)
-    const why = reasonOf(Array.isArray(reason) ? reason[0] : reason, values)
-    return [name, why].filter((part) => part !== '').join(': ')
-  })
-  return problems.filter((problem) => problem !== '').join('; ') || undefined
-}
-
 /** Whether an entry of a list of errors is about a field, so that its code is not the code of the response. */
-export function isAboutField(entry: Readonly<Record<string, unknown>>): boolean {
+function isAboutField(entry: Readonly<Record<string, unknown>>): boolean {
   return fieldNames.some((name) => name in entry)
 }
 
-const fieldNames = ['field', 'loc', 'path', 'param', 'name', 'attribute']
-const reasonNames = ['msg', 'message', 'reason', 'code', 'detail', 'type']
-
-function pairOf(entry: Readonly<Record<string, unknown>>): readonly [field: unknown, reason: unknown] {
-  const field = fieldNames.map((name) => entry[name]).find((each) => each !== undefined)
-  return [field, reasonNames.map((name) => entry[name]).find((each) => typeof each === 'string')]
-}
-
-/** A key can be a value of a customer, such as an address, so only what looks like the name of a field is told. */
-function nameOf(field: unknown, values: ReadonlySet<string>): string {
-  const isPart = (part: unknown) => (typeof part === 'string' && part !== 'body') || typeof part === 'number'
-  const name = Array.isArray(field) ? field.filter(isPart).join('.') : field
-  if (typeof name !== 'string' || !/^[a-z_][\w.[\]-]{0,59}$/i.test(name)) return ''
-  return [name, ...name.split(/[.[\]]+/)].some((part) => values.has(part.toLowerCase())) ? '' : name
-}
-
-/** Returns a reason, unless it has a value: one that was sent, a quoted one, an address or a number. */
-function reasonOf(reason: unknown, values: ReadonlySet<string>): string {
-  if (typeof reason !== 'string' || /["'`@“”„«»\d\p{Cc}]/u.test(reason)) return ''
-  const lower = reason.toLowerCase()
-  const words = new Set(lower.split(/[^\p{L}]+/u))
-  for (const value of values) if (words.has(value) || (value.length > 3 && lower.includes(value))) return ''
-  return reason.length > longestReason ? '' : reason.replace(/[.\s]+$/, '').trim()
-}
+export const fieldNames = ['field', 'loc', 'path', 'param', 'name', 'attribute']
 
 /** Returns the texts in a JSON value, in lower case. */
-function stringsOf(value: unknown): string[] {
+export function stringsOf(value: unknown): string[] {
   if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(stringsOf)
   return typeof value === 'string' && value !== '' ? [value.toLowerCase()] : []
-}
-
-/** Returns the texts in a JSON value, and the words of short ones such as names, in lower case. */
-function textsOf(value: unknown): string[] {
-  return stringsOf(value).flatMap((text) =>
-    text.length > 100 ? [text] : [text, ...text.split(/[^\p{L}]+/u).filter((word) => word.length > 2)],
-  )
 }

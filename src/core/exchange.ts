@@ -1,11 +1,10 @@
 import type { RequestError } from '../errors/index.ts'
 import type { FetchInit } from '../shared/web-types.ts'
 import type { Reply } from './call.ts'
-import { networkError, refusedError, timeoutError, unusableError } from './call-errors.ts'
+import { loadExplanations, networkError, refusedError, timeoutError, unusableError } from './call-errors.ts'
 import type { CallRecord } from './call-record.ts'
 import { classifyFetchError, isPlatformFetch } from './fetch-error.ts'
-import type { Envelope } from './operation.ts'
-import { MissingFetch, OpenResponse, ResponseHead, UnusableResponse, type Unwrapped, unwrap } from './response.ts'
+import { MissingFetch, OpenResponse, ResponseHead, UnusableResponse, unwrap } from './response.ts'
 import { validateResponse } from './validation.ts'
 
 /** Longer error bodies are ignored, in bytes. */
@@ -77,36 +76,33 @@ async function receive(record: CallRecord, url: string, headers: RequestHeaders,
   progress.opened = opened
   const head = new ResponseHead(opened.response, secrets)
   progress.head = head
+  try {
+    return await read(record, opened, head, signal)
+  } catch (thrown) {
+    if (!(thrown instanceof UnusableResponse)) throw thrown
+    await loadExplanations()
+    throw unusableError(record, head, thrown)
+  }
+}
+
+async function read(record: CallRecord, opened: OpenResponse, head: ResponseHead, signal: AbortSignal): Promise<Reply> {
+  const { settings } = record
+  const { operation } = record.call
   if (head.isRedirect) throw new UnusableResponse('redirect', 'it redirects')
-  if (head.isRefusal) throw refusedError(record, head, await opened.text(maxErrorBytes).catch(() => ''))
-  const { data, cursors } = parse(await opened.text(settings.maxResponseBytes), call.operation.envelope)
+  if (head.isRefusal) {
+    const [text] = await Promise.all([opened.text(maxErrorBytes).catch(() => ''), loadExplanations()])
+    throw refusedError(record, head, text)
+  }
+  const { data, cursors } = unwrap(await opened.text(settings.maxResponseBytes), operation.envelope)
   signal.throwIfAborted()
   return {
-    data: await validateResponse(call.operation, data, settings),
+    data: await validateResponse(operation, data, settings),
     cursors,
     get response() {
       return head.info
     },
   }
 }
-
-function parse(text: string, envelope: Envelope = 'item'): Unwrapped {
-  const canBeEmpty = envelope === 'any' || envelope === 'none'
-  return unwrap(canBeEmpty && text.trim() === '' ? undefined : parseJson(text), envelope)
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    const start = text.trimStart()
-    if (start === '') throw new UnusableResponse('not-json', 'the body is empty')
-    if (!start.startsWith('<')) throw new UnusableResponse('not-json', 'the body is not JSON')
-    throw new UnusableResponse('not-json', 'the body is not JSON but HTML', htmlHint)
-  }
-}
-
-const htmlHint = 'Make sure that `baseUrl` is the API, and that no proxy or login page responds instead.'
 
 function errorOf(
   record: CallRecord,
@@ -117,7 +113,6 @@ function errorOf(
   // If only the body failed, the request was sent.
   const from = head !== undefined ? 'body' : isPlatform ? 'platform' : 'custom'
   try {
-    if (thrown instanceof UnusableResponse) return unusableError(record, head as ResponseHead, thrown)
     return networkError(record, thrown, classifyFetchError(thrown, from))
   } catch {
     // An error of a custom `fetch` can throw when it is read.

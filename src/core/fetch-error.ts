@@ -74,12 +74,6 @@ const rows: readonly Row[] = [
     const hint = `The proxy opened no tunnel to the host of \`baseUrl\`${status && `, but responded with ${status}`}. Check that it reaches and allows the host, and that its URL has its user and password (\`http://user:password@proxy.example:3128\`).`
     return { remedy: status.startsWith('4') ? 'fix' : 'retry', hint }
   },
-  // The Fetch Standard blocks the ports of other protocols. undici has no code for them.
-  ({ message }) =>
-    message === 'bad port' && {
-      remedy: 'fix',
-      hint: '`fetch` refuses this port, which belongs to another protocol. Correct `baseUrl`.',
-    },
   ({ code, syscall }) => (connectCodes.has(code) || connectCalls.has(syscall)) && { remedy: 'retry' },
 ]
 

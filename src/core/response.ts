@@ -9,13 +9,10 @@ import type { Envelope } from './operation.ts'
 /** Thrown when a response cannot be used. `message` is a short description of the problem. */
 export class UnusableResponse extends Error {
   readonly reason: UnexpectedResponseReason
-  /** The next step, if it differs from the usual step for this reason. */
-  readonly hint: string | undefined
 
-  constructor(reason: UnexpectedResponseReason, message: string, hint?: string) {
+  constructor(reason: UnexpectedResponseReason, message: string) {
     super(message)
     this.reason = reason
-    this.hint = hint
   }
 }
 
@@ -193,15 +190,17 @@ export class ResponseHead {
 }
 
 /** The content of an envelope. */
-export type Unwrapped = Pick<Reply, 'data' | 'cursors'>
+type Unwrapped = Pick<Reply, 'data' | 'cursors'>
 
 const noCursors: PageCursors = { after: null, before: null }
 
 /**
- * Returns the content of an envelope (docs/service.md#paging). Throws `UnusableResponse` if it differs from the
- * documents.
+ * Returns the content of the envelope in a body (docs/service.md#paging). Throws `UnusableResponse` if it differs from
+ * the documents.
  */
-export function unwrap(body: unknown, envelope: Envelope): Unwrapped {
+export function unwrap(text: string, envelope: Envelope = 'item'): Unwrapped {
+  const canBeEmpty = envelope === 'any' || envelope === 'none'
+  const body = canBeEmpty && text.trim() === '' ? undefined : parseJson(text)
   if (envelope === 'any') return { data: body, cursors: noCursors }
   if (isErrorBody(body)) throw unusable(`the body is not what was asked for, but an error ${body.error}`)
   if (envelope === 'none') return { data: undefined, cursors: noCursors }
@@ -215,6 +214,17 @@ export function unwrap(body: unknown, envelope: Envelope): Unwrapped {
   }
   if (!Array.isArray(data)) throw unusable(`expected an array in \`data\`, received ${jsonTypeOf(data)}`)
   return { data, cursors: readCursors(body.page_metadata) }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    const start = text.trimStart()
+    if (start === '') throw new UnusableResponse('not-json', 'the body is empty')
+    const isHtml = start.startsWith('<')
+    throw new UnusableResponse('not-json', isHtml ? 'the body is not JSON but HTML' : 'the body is not JSON')
+  }
 }
 
 /** Servers accept URLs of 8 or 16 kB. */

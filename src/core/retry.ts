@@ -118,3 +118,13 @@ function parse(text: string): { readonly delay?: number; readonly time?: number 
   const time = Date.parse(/ [A-Z]+$/.test(text) ? text : `${text} GMT`)
   return Number.isNaN(time) ? {} : { time }
 }
+
+/** @param milliseconds rounded up to seconds, for a sentence */
+export function seconds(milliseconds: number): string {
+  const count = Math.ceil(milliseconds / 1000)
+  return count === 1 ? '1 second' : `${count} seconds`
+}
+
+export function toSeconds(milliseconds: number | undefined): number | undefined {
+  return milliseconds === undefined ? undefined : Math.ceil(milliseconds / 1000)
+}

@@ -9,6 +9,9 @@ import { checkOneOf } from './check-options.ts'
  */
 export type Actor = 'app' | 'self'
 
+/** The next step if a call needs a token of the other actor. */
+export const actorHint = 'Log in with actor "self" and use that token.'
+
 /** Checks an actor that a caller passed. */
 export function checkActor(name: string, actor: unknown): Actor {
   return checkOneOf(name, actor, ['app', 'self'])

@@ -2,7 +2,6 @@ import { InvalidArgumentError } from '../errors/index.ts'
 import { placeholder } from '../errors/redact.ts'
 import { serviceUrl } from './environment.ts'
 import { kindOf } from './json.ts'
-import { findSimilar } from './similar.ts'
 
 const loopbackHosts = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|.+\.localhost)$/
 
@@ -39,7 +38,7 @@ export function parseBaseUrl(baseUrl: unknown, allowInsecureHttp: boolean): URL 
     )
   }
   if (url.protocol === 'http:' && !isLoopback(url) && !allowInsecureHttp) {
-    const isMistyped = findSimilar(url.hostname, ['localhost']) !== undefined
+    const isMistyped = /^l[ocalhst]{6,9}$/.test(url.hostname)
     throw new InvalidArgumentError(
       'baseUrl',
       `\`baseUrl\` is plain http on ${url.host}, which would show the token to the network.`,

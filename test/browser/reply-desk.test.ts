@@ -168,16 +168,6 @@ describe('a person', () => {
 describe('two people', () => {
   const withoutUpdates = { javaScriptEnabled: false }
 
-  test('who approve the same are both noted', async () => {
-    const key = await ask()
-    const [one, other] = [await loggedIn('admin', withoutUpdates), await loggedIn('agent', withoutUpdates)]
-    for (const { page } of [one, other]) await press(page, 'Approve')
-    await seeState(other.page, 'approved')
-    const { decisions } = (await desk.approvals.get(key)) ?? { decisions: [] }
-    const [admin, , agent] = sandbox.state.members
-    expect(decisions.map(({ by }) => by)).toEqual([admin, agent].map((each) => `${each?.user.name} (${each?.user.id})`))
-  })
-
   test('who answer differently: the second is told what the first has decided', async () => {
     const key = await ask()
     const [one, other] = [await loggedIn('admin', withoutUpdates), await loggedIn('agent', withoutUpdates)]

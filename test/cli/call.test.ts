@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import type { Sandbox } from 'support-workspace-sdk/sandbox'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { jitter } from '../helpers/clock.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
 import { type Given, run, start } from './run.ts'
@@ -154,15 +153,6 @@ describe('get and call', () => {
     if (json !== '') expect(JSON.parse(stderr)).toMatchObject({ organization })
   })
 
-  test('call reads the body from a file or from stdin', async () => {
-    const file = join(folder(), 'body.json')
-    writeFileSync(file, '{"email":"one@example.com"}')
-    expect((await command(`call contacts.create --input ${file}`)).code).toBe(0)
-    expect((await command('call contacts.create --input -', { stdin: '{"email":"two@example.com"}' })).code).toBe(0)
-    const emails = sandbox.state.contacts.map(({ user }) => user.email)
-    expect(emails).toEqual(expect.arrayContaining(['one@example.com', 'two@example.com']))
-  })
-
   describe.each(['a file', 'stdin'])('a body from %s', (source) => {
     const send = (text: Buffer) => {
       const file = join(folder(), 'body.json')
@@ -198,19 +188,6 @@ describe('get and call', () => {
     expect(sandbox.requests).toEqual([])
   })
 
-  test('an app token is refused before a message is sent, with the login that mends it', async () => {
-    const stored = { XDG_DATA_HOME: folder(), SUPPORT_WORKSPACE_URL: sandbox.url }
-    await run(['login', '--with-token'], { env: stored, stdin: sandbox.issueToken({ scopes: ['messages:read'] }) })
-    sandbox.clearRequests()
-    const args = ['call', 'messages.create', conversationId(), '-f', 'body_html=x', '--json']
-    const { code, failure } = await run(args, { env: stored })
-    expect({ code, name: failure.name }).toEqual({ code: 70, name: 'ActorSelfRequiredError' })
-    expect(failure.next.slice(-4)).toEqual(['--actor', 'self', '--scope', 'messages:read,messages:write'])
-    expect(sandbox.requests).toEqual([])
-    const { failure: scope } = await run(['list', 'contacts', '--json'], { env: stored })
-    expect(scope.next.slice(-4)).toEqual(['--actor', 'app', '--scope', 'messages:read,contacts:read'])
-  })
-
   test('a deletion asks a person, or needs --yes', async () => {
     const sent = await run(['call', 'messages.create', conversationId(), '-f', 'body_html=x'], { env })
     const path = `${conversationId()} ${sent.lines[0].id}`
@@ -225,16 +202,6 @@ describe('get and call', () => {
     ).toMatchObject({
       code: 3,
     })
-  })
-})
-
-test('a command that is worth another try is named as the next one', async () => {
-  jitter(0)
-  sandbox.faults.add({ path: /contacts$/, status: 503, times: Infinity })
-  const { code, failure } = await command('list contacts --json')
-  expect({ code, next: failure.next.slice(3) }).toEqual({
-    code: 75,
-    next: ['support-workspace-sdk', 'list', 'contacts', '--json'],
   })
 })
 

@@ -31,12 +31,6 @@ test('exits with 1 if a run failed, and has the report as JSON', async () => {
   })
 })
 
-test('the report says with which option a run is repeated', async () => {
-  const { code, stdout } = await run(['fault-test', '--only', 'unavailable@1', '--', ...programOf(addContact)])
-  expect(code).toBe(1)
-  expect(stdout).toContain('To repeat it, pass --only unavailable@1.')
-})
-
 test('shows the message of a program that fails without a fault', async () => {
   const { code, stderr } = await run(['fault-test', '--', ...programOf("throw new Error('DB_URL is not set')")])
   expect(code).toBe(70)

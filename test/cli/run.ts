@@ -94,6 +94,7 @@ export function start(args: readonly string[], given: Given = {}): Running {
     await new Promise((resolve) => setImmediate(resolve))
     hasEnded = true
     wake()
+    if (args.includes('--json')) checkJson(output)
     checkWords(output.stderr)
     if (isOwnText.has(String(args[0])) && !args.includes('--json')) checkWords(output.stdout)
     if (args[0] !== 'commands') await checkFlags(output.stderr)
@@ -139,6 +140,11 @@ function checkWords(text: string): void {
     const [wrong] = wordsOfPrograms.exec([message, hint, note].join(' ')) ?? []
     if (wrong !== undefined) throw new Error(`A message of the command has ${wrong}: ${line}`)
   }
+}
+
+/** Throws if a line of a stream is not JSON, which a program that passes `--json` expects. */
+function checkJson({ stdout, stderr }: Running['output']): void {
+  for (const line of linesOf(stdout + stderr)) JSON.parse(line)
 }
 
 let known: Promise<ReadonlySet<string>> | undefined

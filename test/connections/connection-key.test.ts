@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { createStorage } from 'unstorage'
 import { describe, expect, test } from 'vitest'
-import { connectionKey, encode, isConnectionKey, keyMatcher } from '../../src/connections/connection-key.ts'
+import { connectionKey, isConnectionKey, keyMatcher } from '../../src/connections/connection-key.ts'
 
 const id = fc.oneof(
   fc.string({ minLength: 1, unit: 'grapheme' }),
@@ -65,8 +65,4 @@ describe('a connection key', () => {
     const identity = { actor: 'self', application: 'desk', organization: '7f3e-11', user: 'usr_9' } as const
     expect(await connectionKey(identity)).toBe('self.desk.7f3e-11.usr=5f9')
   })
-})
-
-test('does not encode the characters to keep', () => {
-  expect(encode('https.api.example:8443/base', '.')).toBe('https.api.example=3a8443=2fbase')
 })

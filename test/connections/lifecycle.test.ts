@@ -4,9 +4,6 @@ import type { ConnectionStoreOptions } from '../../src/oauth/index.ts'
 import type { Fault, Sandbox } from '../../src/sandbox/index.ts'
 import { AccessToken } from '../../src/shared/access-token.ts'
 import { rejection } from '../helpers/client.ts'
-import { failingCallbacks } from '../helpers/failing-callbacks.ts'
-import { turns } from '../helpers/turns.ts'
-import { unhandledDuring } from '../helpers/unhandled.ts'
 import { type Method, mapStorage, watched } from './helpers/storages.ts'
 import { connectedStore, makeStore, secret, storeError, unreadableIn, useSandbox } from './helpers/store.ts'
 
@@ -69,23 +66,6 @@ test.each<[string, Fault | undefined]>([
 })
 
 describe('handling of revoked tokens', () => {
-  test('runs once per token, including a new token that is revoked in the meantime', async () => {
-    const { promise: first, resolve: letFirstEnd } = Promise.withResolvers<void>()
-    const onRevoked = vi.fn().mockReturnValueOnce(first)
-    const { store, token, key, workspace, revoked } = await connected({ onRevoked })
-    sandbox.revoke(token)
-    const call = rejection(workspace.me())
-    await vi.waitFor(() => expect(revoked).toHaveLength(1))
-    const successor = sandbox.issueToken({ actor: 'self' })
-    await store.save(successor)
-    sandbox.revoke(successor)
-    await rejection(workspace.me())
-    expect(revoked).toHaveLength(2)
-    expect(await store.get(key)).toBeUndefined()
-    letFirstEnd()
-    await call
-  })
-
   test('runs again for the same token, saved and revoked again', async () => {
     const me = { application: { id: 'a' }, organization: { id: 'o' }, actor: 'app' }
     let respond = () => Response.json(me)
@@ -150,17 +130,6 @@ describe('metadata', () => {
     expect(await store.get(key)).not.toHaveProperty('metadata')
     expect([...storage.items.values()].join()).not.toContain('owner')
     expect(storage.items.size).toBe(1)
-  })
-
-  test('ends with the last of many concurrent changes in a process', async () => {
-    const { store, key, watch } = await connected({ secret: undefined })
-    watch.before = () => turns(2)
-    const changes = Array.from({ length: 20 }, (_, index) => store.setMetadata(key, { index }))
-    await changes[0]
-    // The last change alone would be faster than the second, which has begun.
-    watch.before = () => undefined
-    await Promise.all([...changes, store.setMetadata(key, { index: 20 })])
-    expect((await store.get(key))?.metadata).toEqual({ index: 20 })
   })
 })
 
@@ -259,17 +228,6 @@ describe('a retired secret', () => {
     expect(await later.list().toArray()).toHaveLength(40)
     expect(await rotating.reseal()).toEqual({ checked: 40, resealed: 0, unreadable: [] })
   })
-
-  test.each(failingCallbacks(new Error('no log')))(
-    'is replaced by reseal even if onProgress %s',
-    async (_title, onProgress) => {
-      const { rotating } = await sealedWithTheOld(3)
-      const unhandled = await unhandledDuring(async () => {
-        expect(await rotating.reseal({ onProgress })).toEqual({ checked: 3, resealed: 3, unreadable: [] })
-      })
-      expect(unhandled).toEqual([])
-    },
-  )
 
   test('does not stop reseal at a connection that was removed, replaced or damaged since it was listed', async () => {
     const { rotating, old, watch, storage, keys } = await sealedWithTheOld(4)

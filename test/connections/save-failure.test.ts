@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { AuthenticationError, ServerError, UnexpectedResponseError } from '../../src/index.ts'
 import {
   type Connection,
@@ -10,7 +10,7 @@ import type { Sandbox } from '../../src/sandbox/index.ts'
 import { AccessToken } from '../../src/shared/access-token.ts'
 import { rejection } from '../helpers/client.ts'
 import { printedForms } from '../helpers/printed-forms.ts'
-import { type Method, mapStorage, watched } from './helpers/storages.ts'
+import { mapStorage, watched } from './helpers/storages.ts'
 import { makeStore, storeError, useSandbox } from './helpers/store.ts'
 
 const newSandbox = useSandbox()
@@ -71,20 +71,6 @@ describe('a storage that fails during a save', () => {
     const saved = await error.retry()
     expect(saved.connectedAt).toBe((later?.connectedAt ?? 0) + 1)
     expect(await store.get(saved.key)).toEqual(saved)
-  })
-
-  test.each<[Method, unknown]>([
-    ['compareAndSet', 'a plain string'],
-    ['compareAndSet', undefined],
-    ['compareAndSet', { toString: () => 'an object' }],
-    ['get', new TypeError('one')],
-  ])('is reported as a ConnectionStoreError if %s throws an unusual value (%#)', async (method, thrown) => {
-    const watch = watched()
-    watch.before = (call) => {
-      if (call.method === method) throw thrown
-    }
-    const store = makeStore(sandbox, { storage: watch.storage })
-    expect((await notSaved(store.save(sandbox.issueToken()))).reason).toBe('storage_failed')
   })
 
   test('is reported after 100 attempts if it refuses every write', async () => {
@@ -195,29 +181,6 @@ describe('a /me response without an identity', () => {
     for (const scopes of ['users:read,contacts:read', 'users:read contacts:read', ['users:read,contacts:read']])
       expect((await save({ scopes })).scopes).toEqual(['users:read', 'contacts:read'])
     expect((await save({ scopes: ['users:read', 7, { toString: 1 }] })).scopes).toEqual(['users:read'])
-  })
-
-  test.each(['off', undefined] as const)(
-    'is saved without scopes that are nested deeply (validation: %s)',
-    async (validation) => {
-      const scopes = `[${'['.repeat(20_000)}${']'.repeat(20_000)}, { "toString": 1 }, "users:read"]`
-      const body = `{ "application": { "id": "a" }, "organization": { "id": "o" }, "actor": "app", "scopes": ${scopes} }`
-      const fetch = async () => new Response(body, { headers: { 'content-type': 'application/json' } })
-      const store = new ConnectionStore({ baseUrl: 'https://service.example', client: { fetch, validation } })
-      expect((await store.save('token')).scopes).toEqual(['users:read'])
-    },
-  )
-
-  test('keeps the token if anything else than a call or the storage fails', async () => {
-    const store = storeWith(whole)
-    const digest = vi.spyOn(crypto, 'getRandomValues').mockImplementation((values) => {
-      if (digest.mock.calls.length > 1) throw new RangeError('no entropy for token-0123456789')
-      return values
-    })
-    const error = await notSaved(store.save('token-0123456789'))
-    digest.mockRestore()
-    expect(error.cause).toMatchObject({ name: 'RangeError', message: 'no entropy for [redacted]' })
-    expect((await error.retry()).key).toBe('self.a.o.u')
   })
 
   test.each<[string, readonly string[] | null, readonly string[] | undefined]>([

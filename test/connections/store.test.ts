@@ -137,18 +137,6 @@ test('drops earlier scopes with a new login that has fewer', async () => {
   expect(error).toMatchObject({ granted: ['contacts:read'], missing: ['conversations:read'] })
 })
 
-test('restores a removed connection from a snapshot, until it is removed again', async () => {
-  const storage = mapStorage()
-  const store = makeStore(sandbox, { storage, secret })
-  const saved = await store.save(sandbox.issueToken())
-  const snapshot = [...storage.items]
-  await store.remove(saved.key)
-  for (const [item, value] of snapshot) storage.items.set(item, value)
-  expect(await store.get(saved.key)).toEqual(saved)
-  await store.remove(saved.key)
-  expect(storage.items.size).toBe(0)
-})
-
 test('a client from the store reads its token with one lookup, without listing keys', async () => {
   const watch = watched()
   const store = makeStore(sandbox, { storage: watch.storage })

@@ -53,6 +53,7 @@ describe('the error of a response', () => {
     [500, 'oops', ServerError, 'no-effect'],
     [503, 'down', ServerError, 'no-effect'],
     [599, 'odd', ServerError, 'no-effect'],
+    [500, 'insufficient_scope', ServerError, 'no-effect'],
     [304, 'odd', ApiError, 'no-effect'],
     [300, 'odd', ApiError, 'no-effect'],
   ] as const
@@ -298,7 +299,7 @@ describe('the hint', () => {
   const failedReads: Record<string, Step> = {
     'received an unusable response (200): the body is not JSON but HTML. Make sure that `baseUrl` is the API, and that no proxy or login page responds instead.':
       new Response(' <html>'),
-    'received an unusable response (200): the body is not JSON. The response may have been cut off. Try again.':
+    'received an unusable response (200): the body is not JSON. The response may have been cut off. If that happens often, check the proxies on the way.':
       new Response('{"data":'),
     'failed with 400. Check the arguments of the call.': new Response('', { status: 400 }),
     'received no response: socket 1.2 closed. Check the network, then try again.': new Error('socket 1.2 closed.'),
@@ -321,7 +322,7 @@ describe('the hint', () => {
   test.each([
     ['a 500', refusal(500, 'x'), '$'],
     ['HTML', new Response('<html>'), ' Make sure that `baseUrl` is the API'],
-    ['a response that is cut off', new Response('{"data":'), '$'],
+    ['a response that is cut off', new Response('{"data":'), ' The response may have been cut off'],
     ['a redirect', new Response(null, { status: 303 }), ' Redirects are not followed'],
     ['a broken connection', brokenConnection(), '$'],
     ['a refused connection, with a `fetch` of the caller', refusedConnection(), '$'],

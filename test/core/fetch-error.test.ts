@@ -35,7 +35,6 @@ test.each<[string, unknown, 'retry' | 'fix']>([
   ['a tunnel refused with 451', tunnel(451), 'fix'],
   ['an unknown issuer', failure({ code: 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY' }), 'fix'],
   ['a certificate that has expired', failure({ code: 'CERT_HAS_EXPIRED' }), 'fix'],
-  ['a port that `fetch` blocks', new TypeError('fetch failed', { cause: new Error('bad port') }), 'fix'],
   ['a cause at the fifth level', causes(3), 'retry'],
   ['an error that lists refused connections', listing(refusedConnection().cause, refusedConnection().cause), 'retry'],
   ['an error that lists no others', Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }), 'retry'],
@@ -111,14 +110,6 @@ describe("with the platform's fetch, a write", () => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
     const error = await write(makeClient({ baseUrl: `http://127.0.0.1:${await closedPort()}` }))
     expect(error).toMatchObject({ outcome: 'not-sent', remedy: 'retry', attempts: [{}, {}] })
-  })
-
-  test('to a port that `fetch` blocks is not retried', async () => {
-    const error = await write(makeClient({ baseUrl: 'http://127.0.0.1:1' }))
-    expect(error).toMatchObject({ outcome: 'not-sent', remedy: 'fix', attempts: [{}] })
-    expect(error.hint).toBe(
-      'Nothing was sent. `fetch` refuses this port, which belongs to another protocol. Correct `baseUrl`.',
-    )
   })
 
   test('whose response body cannot be read has an unknown outcome, even after a connection error', async () => {

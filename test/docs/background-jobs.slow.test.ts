@@ -1,15 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { type Job, Queue, QueueEvents, type Worker } from 'bullmq'
 import { Redis } from 'ioredis'
-import type { InsufficientScopeError } from 'support-workspace-sdk'
 import { ConnectionStore } from 'support-workspace-sdk/oauth'
-import {
-  type Fault,
-  type Sandbox,
-  type SandboxOptions,
-  type SandboxScope,
-  startSandbox,
-} from 'support-workspace-sdk/sandbox'
+import { type Fault, type Sandbox, type SandboxOptions, startSandbox } from 'support-workspace-sdk/sandbox'
 import { redisStorage } from 'support-workspace-sdk/storage'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { describeOnRedis } from '../connections/helpers/servers.ts'
@@ -111,36 +104,6 @@ describeOnRedis((path) => {
     },
   )
 
-  test('a job that is delayed by a 429 delays no other', async () => {
-    sandbox.failNext({ status: 429, retryAfter: 30 })
-    const isDelayed = nextDelayed()
-    const job = await addReply(1)
-    await isDelayed
-    await (await addReply(1)).waitUntilFinished(events.replies)
-    await job.promote()
-    await job.waitUntilFinished(events.replies)
-    expect(await stateOf(job)).toMatchObject({ state: 'completed', attemptsMade: 1, attemptsStarted: 2 })
-    expect(sandbox.requests.map(({ status }) => status)).toEqual([429, 201, 201])
-  })
-
-  test.each([1, 10])(
-    'a backlog under a rate limit is done at its rate, with a concurrency of %i',
-    async (concurrency) => {
-      await close()
-      await open({ rateLimit: '10/s' })
-      workers.replies.concurrency = concurrency
-      const jobs = await Promise.all(Array.from({ length: 40 }, () => addReply(1)))
-      for (const job of jobs) await job.waitUntilFinished(events.replies)
-      const starts = await Promise.all(jobs.map(async (job) => (await stateOf(job)).attemptsStarted))
-      const refused = sandbox.requests.filter(({ status }) => status === 429)
-      // A backlog of four seconds is half over before its rate is known.
-      expect(refused.length).toBeLessThan(40)
-      expect(starts.reduce((sum, count) => sum + count, 0)).toBeLessThan(60)
-      expect(await queues.replies.getJobCounts('completed', 'failed')).toEqual({ completed: 40, failed: 0 })
-      expect(sandbox.state.writes).toHaveLength(40)
-    },
-  )
-
   test('a list whose retry uses an attempt continues with the page that failed', async () => {
     sandbox.faults.add({ status: 500, after: 1, times: 3 })
     const job = await queues.counts.add('count', { team: 'billing' }, { attempts: 2 })
@@ -206,14 +169,6 @@ describeOnRedis((path) => {
     expect(sandbox.state.writes).toHaveLength(1)
   })
 
-  test('on SIGTERM, a read in progress waits for another worker, and uses no attempt', async () => {
-    const { arrived } = holdResponses()
-    const job = await queues.counts.add('count', {})
-    await arrived
-    await onSigterm()
-    expect(await stateOf(job)).toMatchObject({ state: 'waiting', attemptsMade: 0, failedReason: undefined })
-  })
-
   /** Does to a job in progress what a crash of its worker does: its lock expires, and the next check finds it stalled. */
   async function stall(job: Job) {
     const name = job.queueName as Name
@@ -240,20 +195,6 @@ describeOnRedis((path) => {
     expect(sandbox.state.writes).toHaveLength(1)
   })
 
-  test('a list survives two crashes', async () => {
-    const { arrived, release } = holdResponses()
-    workers.counts.concurrency = 3 // here the runs that crashed go on
-    const job = await queues.counts.add('count', {})
-    await arrived
-    for (const starts of [2, 3]) {
-      await stall(job)
-      await vi.waitFor(async () => expect((await stateOf(job)).attemptsStarted).toBe(starts), 10_000)
-    }
-    vi.stubGlobal('fetch', platformFetch)
-    release()
-    expect(await job.waitUntilFinished(events.counts)).toBe(120)
-  })
-
   describe('for many organizations', () => {
     const openStore = () => {
       const redis = new Redis(path())
@@ -272,35 +213,6 @@ describeOnRedis((path) => {
       expect(await failureOf(job)).toMatch(/^reconnect: /)
       expect(sandbox.requests).toEqual([])
       await openStore().save(sandbox.issueToken({ actor: 'self' }))
-      await job.retry()
-      expect(await job.waitUntilFinished(events['organization-replies'])).toBe(newestMessage()?.id)
-    })
-
-    test('a job is done while that of another connection waits for its rate limit', async () => {
-      const { key: limited } = await openStore().save(sandbox.issueToken({ actor: 'self' }))
-      const { key: free } = await openStore().save(sandbox.issueToken({ actor: 'self', role: 'agent' }))
-      expect(free).not.toBe(limited)
-      sandbox.clearRequests()
-      sandbox.failNext({ status: 429, retryAfter: 3 })
-      const waiting = await addReplyOf(limited)
-      await vi.waitFor(() => expect(sandbox.requests.map(({ status }) => status)).toEqual([429]), 30_000)
-      const other = await addReplyOf(free)
-      await other.waitUntilFinished(events['organization-replies'])
-      expect(await waiting.getState()).toBe('active')
-      await waiting.waitUntilFinished(events['organization-replies'])
-    })
-
-    test('a job without its scope is done after a login that requests the scope too', async () => {
-      const { key } = await openStore().save(sandbox.issueToken({ actor: 'self', scopes: ['conversations:read'] }))
-      const job = await addReplyOf(key)
-      expect(await failureOf(job)).toMatch(/^reconnect: .*messages:write/)
-      const workspace = await openStore().workspace(key, { actor: 'self' })
-      const error: unknown = await workspace.messages
-        .create(conversationId(), { body_html: '' })
-        .catch((thrown) => thrown)
-      const { scopesToRequest } = error as InsufficientScopeError
-      expect(scopesToRequest).toEqual(['conversations:read', 'messages:write'])
-      await openStore().save(sandbox.issueToken({ actor: 'self', scopes: scopesToRequest as SandboxScope[] }))
       await job.retry()
       expect(await job.waitUntilFinished(events['organization-replies'])).toBe(newestMessage()?.id)
     })

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
-import { operations } from '../../src/api/index.ts'
 import { root } from './page.ts'
 
 const readme = readFileSync(`${root}README.md`, 'utf8').replaceAll(/\s+/g, ' ')
@@ -10,25 +9,6 @@ const readme = readFileSync(`${root}README.md`, 'utf8').replaceAll(/\s+/g, ' ')
 test('the README names the tarball of this version', () => {
   expect(readme).toContain(`support-workspace-sdk-${manifest.version}.tgz`)
   expect(readme).toContain(`**Status: ${manifest.version}, `)
-})
-
-test('the README names the dependencies', () => {
-  const [, count, names = ''] = /It has (\w+) dependencies: ([^.]+)\./.exec(readme) ?? []
-  expect(names.split(/, | and /).sort()).toEqual(Object.keys(manifest.dependencies))
-  expect(count).toBe('three')
-})
-
-test('the README counts the documented and the inferred operations', () => {
-  const all = Object.values(operations)
-  const inferred = all.filter(({ evidence }) => evidence === 'inferred').length
-  expect(readme).toContain(
-    `describe ${all.length - inferred} of its ${all.length} operations. The other ${inferred} are`,
-  )
-})
-
-test.each(['AGENTS.md', 'docs/concepts.md'])('%s counts the operations that need a person', (path) => {
-  expect(Object.values(operations).filter(({ actor }) => actor === 'self')).toHaveLength(9)
-  expect(readFileSync(`${root}${path}`, 'utf8')).toMatch(/\[Nine operations\]\(\S+\) need `self`/)
 })
 
 test('the picture of the tour shows what the tour prints', async () => {

@@ -33,42 +33,6 @@ function toVerify(message: string): SupportWorkspaceError {
   return new SupportWorkspaceError(message, { hint: 'Look at the conversation.', remedy: 'verify' })
 }
 
-/** A job that saves how far it is before or after each write. */
-function pinWithCheckpoint(when: 'before' | 'after'): FaultTestJob {
-  return async ({ workspace, state }) => {
-    const { data } = await workspace.conversations.list({ limit: 3 })
-    for (const { id } of data.slice(Number(state.next ?? 0))) {
-      const next = Number(state.next ?? 0) + 1
-      if (when === 'before') state.next = next
-      await workspace.conversations.update(id, { pinned: true })
-      if (when === 'after') state.next = next
-    }
-  }
-}
-
-/** A job that makes several writes at once. */
-function pinAtOnce(onFailure: (error: unknown) => void): FaultTestJob {
-  return async ({ workspace }) => {
-    const { data } = await workspace.conversations.list({ limit: 3 })
-    const results = await Promise.allSettled(data.map(({ id }) => workspace.conversations.update(id, { pinned: true })))
-    for (const result of results) if (result.status === 'rejected') onFailure(result.reason)
-  }
-}
-
-function retryUpTo(most: number): FaultTestJob {
-  return async ({ workspace }) => {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        await workspace.conversations.list({ limit: 1 })
-        return
-      } catch (error) {
-        if (tries === most) throw error
-        await wait(1_000)
-      }
-    }
-  }
-}
-
 /** A job that adds a note, up to three times. */
 function noteRepeatedAfter(mayRepeat: (error: unknown) => boolean): FaultTestJob {
   return async ({ workspace, state }) => {
@@ -115,13 +79,6 @@ export const plantedJobs: readonly PlantedJob[] = [
     },
   },
   {
-    title: 'saves its checkpoint before the write',
-    run: 'revoked@2',
-    judgement: 'lost',
-    bug: pinWithCheckpoint('before'),
-    mended: pinWithCheckpoint('after'),
-  },
-  {
     title: 'saves its checkpoint apart from the page',
     run: 'killed-before-assignment@2',
     judgement: 'doubled',
@@ -143,70 +100,11 @@ export const plantedJobs: readonly PlantedJob[] = [
     },
   },
   {
-    title: 'swallows a 401',
-    run: 'revoked@2',
-    judgement: 'lost',
-    async bug({ workspace }) {
-      const id = await firstConversation(workspace)
-      await workspace.conversations.update(id, { pinned: true }).catch((error: unknown) => {
-        if (!isSupportWorkspaceError(error) || error.remedy !== 'reconnect') throw error
-      })
-    },
-    async mended({ workspace }) {
-      const id = await firstConversation(workspace)
-      await workspace.conversations.update(id, { pinned: true })
-    },
-  },
-  {
     title: 'repeats a write whose result is unknown',
     run: 'reset-after-effect@2',
     judgement: 'doubled',
     bug: noteRepeatedAfter(() => true),
     mended: noteRepeatedAfter((error) => isSupportWorkspaceError(error) && error.remedy === 'retry'),
-  },
-  {
-    title: 'drops what fails of several writes at once',
-    run: 'unavailable@2',
-    judgement: 'lost',
-    bug: pinAtOnce(() => {}),
-    mended: pinAtOnce((error) => {
-      throw error
-    }),
-  },
-  {
-    title: 'shares one checkpoint between two loops',
-    run: 'killed-before-assignment@5',
-    judgement: 'doubled',
-    async bug({ workspace, state }) {
-      const lists = [await workspace.conversations.list({ limit: 3 }), await workspace.contacts.list({ limit: 3 })]
-      let { next, ids } = (state.saved ?? { next: 0, ids: [] }) as { next: number; ids: string[] }
-      for (const { data } of lists) {
-        for (const { id } of data.slice(next)) {
-          ids = [...ids, id]
-          next += 1
-          state.saved = { next, ids }
-        }
-        next = 0
-      }
-    },
-    async mended({ workspace, state }) {
-      const lists = [await workspace.conversations.list({ limit: 3 }), await workspace.contacts.list({ limit: 3 })]
-      const saved = (state.saved ?? { next: [0, 0], ids: [] }) as { next: number[]; ids: string[] }
-      for (const [index, { data }] of lists.entries()) {
-        for (const { id } of data.slice(saved.next[index])) {
-          saved.ids.push(id)
-          saved.next[index] = (saved.next[index] ?? 0) + 1
-          state.saved = saved
-        }
-      }
-    },
-  },
-  {
-    title: 'retries without a limit',
-    run: 'unavailable-from-here@1',
-    judgement: 'never-ends',
-    bug: retryUpTo(Number.POSITIVE_INFINITY),
-    mended: retryUpTo(3),
   },
   {
     title: 'loses the last page',

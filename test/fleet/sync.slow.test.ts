@@ -1,37 +1,72 @@
-import { expect, test, vi } from 'vitest'
-import { noteSkipped } from '../../examples/fleet-sync/notes.ts'
-import { claim, LostLeaseError, mirror, nextDue } from '../../examples/fleet-sync/organizations.ts'
-import { save } from '../../examples/fleet-sync/replica.ts'
-import { clock } from '../../examples/fleet-sync/tables.ts'
-import { memoryStorage } from '../../src/storage/index.ts'
-import { describeOnDatabases } from './helpers/databases.ts'
-import {
-  changesOf,
-  connection,
-  createReplica,
-  key,
-  liveItems,
-  organizationOf,
-  pageOf,
-  pagesRead,
-} from './helpers/replica.ts'
+import { expect, type TestContext, test, vi } from 'vitest'
+import { claim, LostLeaseError, mirror, release } from '../../examples/fleet-sync/organizations.ts'
+import { apply, type SyncOptions, syncOrganization } from '../../examples/fleet-sync/sync-organization.ts'
+import type { Change } from '../../src/changes/index.ts'
+import { type Conversation, SupportWorkspace } from '../../src/index.ts'
+import type { Connection, ConnectionStore } from '../../src/oauth/index.ts'
+import type { SandboxOptions } from '../../src/sandbox/index.ts'
+import { describeOnPostgres } from './helpers/databases.ts'
+import { changesOf, expectReplica, liveItems, openFleet, pageOf, pagesRead } from './helpers/open-fleet.ts'
 
-describeOnDatabases((createDatabase) => {
-  const create = async (context: Parameters<typeof createReplica>[0], options = {}) =>
+/** A store whose connection was made at a time, by the clock of the machine of the login. */
+function storeWith(connectedAt: number, more: Partial<Connection> = {}): Pick<ConnectionStore, 'get'> {
+  const party = { id: 'id', name: 'Acme' }
+  const connection = { application: party, organization: party, actor: 'app', connectedAt, ...more }
+  return { get: async (key) => ({ ...connection, key }) as Connection }
+}
+
+/** A change of a conversation. */
+function changeTo(summary: string, key = summary): Change {
+  const value = { id: 'one', summary } as Conversation
+  return { resource: 'conversations', kind: 'updated', id: 'one', conversationId: 'one', key, value }
+}
+
+const outcome = { isDone: true, wait: 0, problem: null, skipped: 0, requests: 1, refused: 0 }
+
+/** The first organization of a sandbox, connected, with a client of a person who changes things. */
+async function createReplica(context: TestContext, databaseUrl: string, options?: SandboxOptions) {
+  let ahead = 0
+  const fleet = await openFleet(context, databaseUrl, { now: () => Date.now() + ahead, ...options })
+  const { sandbox, database, store } = fleet
+  const key = await fleet.connect()
+  const accessToken = sandbox.issueToken({ actor: 'self' })
+  return {
+    ...{ ...fleet, key },
+    person: new SupportWorkspace({ baseUrl: sandbox.url, accessToken, actor: 'self' }),
+    /** Runs a pass, a minute after the one before. Reads all messages. */
+    pass: (more: Partial<SyncOptions> = {}) => {
+      ahead += 60_000
+      return syncOrganization({ database, store, key, interval: 60_000, auditEvery: 1, ...more })
+    },
+    row: () => fleet.row(key),
+    changes: (id?: string) => changesOf(database, key, id),
+    expectCopy: () => expectReplica(database, sandbox, key),
+  }
+}
+
+describeOnPostgres((createDatabase) => {
+  const create = async (context: TestContext, options?: SandboxOptions) =>
     createReplica(context, await createDatabase(), options)
 
-  test('copies every item, and fetches each page once', async (context) => {
-    const { sandbox, database, pass, expectCopy } = await create(context, { conversations: 105 })
-    await pass()
+  test('copies every item, and is due again after the interval, by the clock of the database', async (context) => {
+    const { sandbox, pass, row, changes, expectCopy } = await create(context)
+    // The clock of this machine is a day ahead.
+    vi.useFakeTimers({ toFake: ['Date'], shouldAdvanceTime: true, now: Date.now() + 86_400_000 })
+    context.onTestFinished(() => void vi.useRealTimers())
+    expect(await pass({ interval: 3_600_000 })).toBe('done')
+    vi.useRealTimers()
     await expectCopy()
-    expect(pagesRead(sandbox)).toHaveLength(2 + 105)
-    expect(new Set((await changesOf(database)).map(({ change }) => change))).toEqual(new Set(['created']))
-    expect(await organizationOf(database)).toMatchObject({ passes: 1, position: null, problem: null })
+    expect(pagesRead(sandbox)).toHaveLength(1 + 3)
+    expect(new Set(await changes())).toEqual(new Set(['created conversations', 'created messages']))
+    const { due_at, completed_at, ...first } = await row()
+    expect(first).toMatchObject({ passes: 1, problem: null, skipped: 0, requests: 1 + 3 + 1, refused: 0 })
+    expect(Math.abs(completed_at!.getTime() - Date.now())).toBeLessThan(60_000)
+    expect(Math.abs(due_at.getTime() - Date.now() - 3_600_000)).toBeLessThan(60_000)
   })
 
-  test('reports what was created, updated, deleted and restored, each exactly once', async (context) => {
-    const { sandbox, database, person, pass, expectCopy } = await create(context)
-    const [conversation, hidden] = sandbox.state.conversations.map(({ id }) => id) as [string, string]
+  test('reports what was created, updated and deleted, each exactly once', async (context) => {
+    const { sandbox, person, pass, changes, expectCopy } = await create(context)
+    const [conversation] = sandbox.state.conversations.map(({ id }) => id) as [string]
     const send = () => person.messages.create(conversation, { body_html: '<p>Hello</p>' })
     const edited = await send()
     const removed = await send()
@@ -40,372 +75,195 @@ describeOnDatabases((createDatabase) => {
     await person.conversations.update(conversation, { status: 'closed', pinned: true })
     await person.messages.update(conversation, edited.id, { body_html: '<p>Hello again</p>' })
     await person.messages.delete(conversation, removed.id)
-    const [vanishing] = sandbox.state.messages(hidden)
-    sandbox.faults.add({ path: new RegExp(`${hidden}/messages$`), status: 200, body: pageOf([]), times: 2 })
     await pass()
     await pass()
     await pass()
-    const kinds = async (id: string) => (await changesOf(database, id)).map(({ change }) => change)
-    expect(await kinds(conversation)).toEqual(['created', 'updated'])
-    expect(await kinds(edited.id)).toEqual(['created', 'updated'])
-    expect(await kinds(removed.id)).toEqual(['created', 'deleted'])
-    expect(await kinds(added.id)).toEqual(['created'])
-    expect(await kinds(vanishing!.id)).toEqual(['created', 'deleted', 'restored'])
+    expect(await changes(conversation)).toEqual(['created conversations', 'updated conversations'])
+    expect(await changes(edited.id)).toEqual(['created messages', 'updated messages'])
+    expect(await changes(removed.id)).toEqual(['created messages', 'deleted messages'])
+    expect(await changes(added.id)).toEqual(['created messages'])
     await expectCopy()
   })
 
-  test('does not report an item as deleted that one reading of a list missed, or two in turn', async (context) => {
-    const { sandbox, database, pass, expectCopy } = await create(context)
-    await pass()
-    const [first, second, third] = sandbox.state.conversations
-    sandbox.faults.add({ path: /\/conversations$/, status: 200, body: pageOf([second, third]) })
-    sandbox.faults.add({ path: new RegExp(`${first!.id}/messages$`), status: 200, body: pageOf([]) })
-    await pass()
-    for (const body of [pageOf([second, third]), pageOf([first, third])]) {
-      sandbox.faults.add({ path: /\/conversations$/, status: 200, body })
-    }
-    await pass()
-    expect(sandbox.faults.pending).toBe(0)
-    expect((await changesOf(database)).filter(({ change }) => change !== 'created')).toEqual([])
-    await expectCopy()
-  })
-  test('reports the messages of a conversation that is gone as deleted, and restores all of it', async (context) => {
-    const { sandbox, database, pass, expectCopy } = await create(context)
+  test('deletes a conversation that is gone with its messages, and restores all of it', async (context) => {
+    const { sandbox, pass, changes, expectCopy } = await create(context)
     await pass()
     const [gone, ...others] = sandbox.state.conversations
     sandbox.faults.add({ path: /\/conversations$/, status: 200, body: pageOf(others), times: 2 })
-    sandbox.faults.add({ path: new RegExp(`${gone!.id}/messages$`), status: 404, times: 2 })
-    await pass({ readAllEvery: 1_000_000 })
-    const deleted = (await changesOf(database)).filter(({ change }) => change === 'deleted').map(({ id }) => id)
-    expect(deleted.sort()).toEqual([gone!.id, ...sandbox.state.messages(gone!.id).map(({ id }) => id)].sort())
-    await pass({ readAllEvery: 1_000_000 })
-    await expectCopy()
-  })
-
-  test('continues after a slice, within a list and within its second reading', async (context) => {
-    const { sandbox, database, person, pass, expectCopy } = await create(context, {
-      conversations: 110,
-      messagesPerConversation: 1,
-    })
-    // Each slice is over after a page.
-    expect(await pass({ slice: -1, readAllEvery: 1_000_000 })).toBeGreaterThan(111)
-    expect(pagesRead(sandbox)).toHaveLength(2 + 110)
-    await expectCopy()
-    const { id } = sandbox.state.conversations[0]!
-    const message = await person.messages.create(id, { body_html: '<p>Hello</p>' })
-    await pass({ slice: -1 })
-    await person.messages.delete(id, message.id)
-    await pass({ slice: -1 })
-    expect((await changesOf(database)).filter(({ change }) => change === 'deleted')).toMatchObject([
-      { id: message!.id },
+    const stop = sandbox.faults.add({ path: new RegExp(`${gone!.id}/messages$`), status: 404, times: Infinity })
+    await pass()
+    expect(await changes(gone!.id)).toEqual(['created conversations'])
+    await pass()
+    expect((await changes()).filter((change) => change.startsWith('deleted')).sort()).toEqual([
+      'deleted conversations',
+      ...sandbox.state.messages(gone!.id).map(() => 'deleted messages'),
     ])
-    await expectCopy()
-  })
-
-  const nothing = { list: '', items: [], deleted: [], seen: [] }
-  const noProgress = { position: null, problem: null, requests: 0, refused: 0 }
-  const item = { id: 'one', hash: '', data: '{}', change: 'created' as const }
-
-  test('only the newest of two owners of a sync pass can write', async (context) => {
-    const { database, pass, expectCopy } = await create(context)
-    const older = (await claim(database, key))!
-    await claim(database, key)
-    for (const step of [nothing, { ...nothing, items: [item] }]) {
-      await expect(save(database, older, step, noProgress)).rejects.toBeInstanceOf(LostLeaseError)
-    }
-    expect(await organizationOf(database)).toMatchObject({ passes: 0, changes: 0 })
+    stop()
     await pass()
     await expectCopy()
   })
 
-  test('writes a step completely or not at all', async (context) => {
-    const { database } = await create(context)
+  test('applies a change that comes again once, and a change completely or not at all', async (context) => {
+    const { database, key, changes } = await create(context)
     const claimed = (await claim(database, key))!
-    // The second item cannot be stored.
-    const step = { ...nothing, items: [item, { ...item, id: null as never }] }
-    const position = { list: 'later', checkpoint: { cursor: null, done: true }, tries: 0 }
-    await expect(save(database, claimed, step, { ...noProgress, position })).rejects.toThrow()
-    expect(await organizationOf(database)).toMatchObject({ changes: 0, position: null })
-    expect(await liveItems(database, 'conversation')).toEqual(new Map())
-    expect(await changesOf(database)).toEqual([])
-  })
-  test('stores a long list that the service returns without pages, and deletes it', async (context) => {
-    const size = { conversations: 1, messagesPerConversation: 1_500 }
-    const { sandbox, database, pass, expectCopy } = await create(context, size)
-    const messages = sandbox.state.messages(sandbox.state.conversations[0]?.id ?? '')
-    sandbox.faults.add({ path: /\/messages$/, status: 200, body: { data: messages }, times: Infinity })
-    await pass()
-    await expectCopy()
-    sandbox.faults.clear()
-    sandbox.faults.add({ path: /\/messages$/, status: 404, times: 2 })
-    await pass()
-    const changes = (await changesOf(database)).map(({ kind, change }) => `${change} ${kind}`)
-    expect(changes.slice(1_501)).toEqual(Array(1_500).fill('deleted message'))
-    expect(await liveItems(database, 'conversation')).toHaveLength(1)
+    await apply(database, claimed, changeTo('first'))
+    await apply(database, claimed, changeTo('second'))
+    // The job was killed before the feed knew that this change was applied.
+    await apply(database, claimed, changeTo('first'))
+    expect(await changes()).toEqual(['updated conversations', 'updated conversations'])
+    expect(await liveItems(database, key)).toEqual(new Map([['one', { id: 'one', summary: 'second' }]]))
+    await database.query(`ALTER TABLE items ADD CHECK (data->>'summary' <> 'bad')`)
+    await expect(apply(database, claimed, changeTo('bad'))).rejects.toThrow('check constraint')
+    expect(await changes()).toHaveLength(2)
   })
 
-  test.for([['conversations'], ['messages']] as const)(
-    'starts a list of %s over when a saved cursor is rejected',
-    async ([list], context) => {
-      const { sandbox, database, pass, expectCopy } = await create(context)
-      await pass()
-      const [first] = sandbox.state.conversations.map(({ id }) => id).sort()
-      const checkpoint = { cursor: 'expired', done: false }
-      const position = JSON.stringify({ list: list === 'messages' ? first : '', checkpoint, tries: 0 })
-      await database.updateTable('organizations').set({ position }).execute()
-      await pass()
-      expect(sandbox.requests.filter(({ status }) => status === 400)).toHaveLength(1)
-      expect((await changesOf(database)).filter(({ change }) => change !== 'created')).toEqual([])
-      await expectCopy()
+  test('only the newest of two jobs can write', async (context) => {
+    const { database, key, row, changes } = await create(context)
+    const older = (await claim(database, key))!
+    const newer = (await claim(database, key))!
+    await apply(database, newer, changeTo('new'))
+    await expect(apply(database, older, changeTo('old'))).rejects.toBeInstanceOf(LostLeaseError)
+    await release(database, older, outcome)
+    expect(await row()).toMatchObject({ passes: 0, requests: 0 })
+    expect(await liveItems(database, key)).toEqual(new Map([['one', { id: 'one', summary: 'new' }]]))
+    expect(await changes()).toHaveLength(1)
+    await release(database, newer, outcome)
+    expect(await row()).toMatchObject({ passes: 1, requests: 1 })
+  })
+
+  test('a job that was stopped before it wrote does not replace what a newer job has written', async (context) => {
+    const { sandbox, database, person, pass, changes, expectCopy } = await create(context, { conversations: 1 })
+    const { id } = sandbox.state.conversations[0]!
+    const stopped = Promise.withResolvers<void>()
+    const goOn = Promise.withResolvers<void>()
+    const slow = new Proxy(database, {
+      get(target, name) {
+        if (name !== 'query') return Reflect.get(target, name).bind?.(target) ?? Reflect.get(target, name)
+        return async (sql: string, values: unknown[]) => {
+          if (sql.includes('INSERT INTO changes')) {
+            stopped.resolve()
+            await goOn.promise
+          }
+          return target.query(sql, values)
+        }
+      },
+    })
+    const older = pass({ database: slow })
+    await stopped.promise
+    await pass()
+    await person.conversations.update(id, { status: 'closed' })
+    await pass()
+    goOn.resolve()
+    expect(await older).toBe('gone')
+    expect(await changes(id)).toEqual(['created conversations', 'updated conversations'])
+    await expectCopy()
+  })
+
+  test('two jobs at the same time lose and double nothing', async (context) => {
+    const { sandbox, pass, changes, expectCopy } = await create(context, { conversations: 20 })
+    const results = await Promise.all([pass(), pass()])
+    expect(results).toContain('done')
+    await pass()
+    await expectCopy()
+    const items = sandbox.state.conversations.flatMap(({ id }) => [id, ...sandbox.state.messages(id)])
+    expect(await changes()).toHaveLength(items.length)
+  })
+
+  test('skips a conversation that cannot be read, names it until it can be read, and goes on', async (context) => {
+    const { sandbox, person, pass, row, changes, expectCopy } = await create(context, { conversations: 8 })
+    await pass()
+    const [bad, worse, good] = sandbox.state.conversations.map(({ id }) => id) as [string, string, string]
+    const path = new RegExp(`(${bad}|${worse})/messages$`)
+    const added = await person.messages.create(good, { body_html: '<p>New</p>' })
+    const stop = sandbox.faults.add({ path, status: 403, times: Infinity })
+    expect(await pass()).toBe('done')
+    expect(await changes(added.id)).toEqual(['created messages'])
+    const problem = expect.stringMatching(`^Skipped the messages of conversation (${bad}|${worse}): `)
+    expect(await row()).toMatchObject({ passes: 2, skipped: 2, problem })
+    stop()
+    await pass()
+    expect(await row()).toMatchObject({ passes: 3, skipped: 0, problem: null })
+    await expectCopy()
+  })
+
+  test.for<[number, object, string, number]>([
+    [429, { retryAfter: 1e12 }, 'waits', 3_600_000],
+    [403, {}, 'rejects', 60_000],
+  ])('after a %i, %o, the job %s, and is due again in %i ms', async ([status, more, end, wait], context) => {
+    const { sandbox, pass, row } = await create(context)
+    sandbox.faults.add({ path: /\/conversations$/, status, ...more })
+    if (end === 'waits') expect(await pass()).toBe('waits')
+    else await expect(pass()).rejects.toMatchObject({ status })
+    const { due_at, problem, passes, refused } = await row()
+    expect(Math.abs(due_at.getTime() - Date.now() - wait)).toBeLessThan(10_000)
+    expect({ problem, passes, refused }).toEqual({
+      problem: expect.any(String),
+      passes: 0,
+      refused: status === 429 ? 1 : 0,
+    })
+  })
+
+  test('a job that is told to end gives the organization back', async (context) => {
+    const { sandbox, pass, row } = await create(context, { conversations: 20 })
+    sandbox.faults.add({ path: /messages$/, latency: 50, times: Infinity })
+    const stop = new AbortController()
+    const running = pass({ signal: stop.signal })
+    await vi.waitFor(() => expect(pagesRead(sandbox).length).toBeGreaterThan(3), { timeout: 30_000, interval: 10 })
+    stop.abort(new Error('The worker is shutting down.'))
+    await expect(running).rejects.toThrow('The worker is shutting down.')
+    const { due_at, passes } = await row()
+    expect(passes).toBe(0)
+    expect(due_at.getTime()).toBeLessThanOrEqual(Date.now())
+  })
+
+  test.for([
+    ['revoked', storeWith(1, { revokedAt: 2 })],
+    ['no token', { get: async () => undefined }],
+  ] as const)(
+    'stops the jobs of an organization that is %s, until a login with any clock',
+    async ([ended, store], context) => {
+      const { database, key, pass, row } = await create(context)
+      const running = (await claim(database, key))!
+      expect(await mirror(database, store, key)).toBe(true)
+      expect(await mirror(database, store, key)).toBe(false)
+      expect(await row()).toMatchObject({ ended, ended_at: expect.any(Date) })
+      expect(await pass()).toBe('gone')
+      await expect(apply(database, running, changeTo('late'))).rejects.toBeInstanceOf(LostLeaseError)
+      const notices = await database.query('SELECT login FROM notices')
+      expect(notices.rows).toEqual(ended === 'revoked' ? [{ login: 1 }] : [])
+      // The machine of the new login has a clock that is far behind.
+      expect(await mirror(database, storeWith(-600_000), key)).toBe(true)
+      expect(await row()).toMatchObject({ ended: null, ended_at: null, login: -600_000 })
+      expect(await pass()).toBe('done')
     },
   )
 
-  test('puts conversations aside that fail, names them, and goes on with the others', async (context) => {
-    const { sandbox, database, slice, pass, person, expectCopy } = await create(context, { conversations: 8 })
-    await pass()
-    const ids = sandbox.state.conversations.map(({ id }) => id).sort()
-    const bad = ids.slice(0, 6)
-    for (const id of ids) await person.messages.create(id, { body_html: '<p>New</p>' })
-    const stop = sandbox.faults.add({ path: new RegExp(`(${bad.join('|')})/messages$`), status: 500, times: Infinity })
-    const tries = async (readAllEvery: number) => {
-      const before = sandbox.requests.length
-      expect(await slice({ readAllEvery })).toBe('done')
-      return sandbox.requests.slice(before).filter(({ status }) => status === 500).length
+  test('follows a login that replaces another, and reports the revocation of each once', async (context) => {
+    const { database, key, row } = await create(context)
+    for (const login of [1, -600_000, 7]) {
+      await mirror(database, storeWith(login), key)
+      expect(await row()).toMatchObject({ ended: null, login })
+      await mirror(database, storeWith(login, { revokedAt: 1 }), key)
+      expect(await row()).toMatchObject({ ended: 'revoked', login })
     }
-    expect(await tries(1)).toBe(6)
-    for (const id of ids.slice(6)) {
-      expect((await liveItems(database, 'message')).values()).toContainEqual(sandbox.state.messages(id).at(-1))
-    }
-    expect(await organizationOf(database)).toMatchObject({ passes: 2, problem: expect.stringContaining(bad[5]!) })
-    const named = database.selectFrom('items').select('id').where('problem', 'is not', null).orderBy('id')
-    expect((await named.execute()).map(({ id }) => id).sort()).toEqual(bad)
-    expect((await changesOf(database)).filter(({ change }) => change === 'deleted')).toEqual([])
-    const failures = database.selectFrom('failures').select(['remedy', 'count'])
-    expect(await failures.execute()).toEqual([{ remedy: 'retry', count: 6 }])
-    expect(await tries(1_000_000)).toBe(6)
-    expect(await tries(1_000_000)).toBe(6)
-    // From the third failure on, each is tried in one of so many sync passes.
-    const later = [await tries(3), await tries(3), await tries(3)]
-    expect(later.reduce((sum, count) => sum + count)).toBe(6)
-    expect(Math.max(...later)).toBeLessThan(6)
-    stop()
-    await pass()
-    expect(await organizationOf(database)).toMatchObject({ problem: null })
-    expect(await named.execute()).toEqual([])
-    await expectCopy()
-  })
-
-  test('does not load all conversations in each slice', async (context) => {
-    const { sandbox, database, pass, expectCopy } = await create(context, {
-      conversations: 500,
-      messagesPerConversation: 0,
-    })
-    await pass()
-    let rows = 0
-    const counting = database.withPlugin({
-      transformQuery: ({ node }) => node,
-      async transformResult({ result }) {
-        rows += result.rows.length
-        return result
-      },
-    })
-    // Each slice is over after a page.
-    const slices = await pass({ database: counting, slice: -1, readAllEvery: 1_000_000 })
-    expect(slices).toBeGreaterThan(4)
-    // Each once for its page and once at the end of the list, and a few of each slice.
-    expect(rows).toBeLessThan(2 * 500 + 10 * slices)
-    expect(pagesRead(sandbox).filter((page) => page.startsWith('/api/oauth/v1/conversations?'))).toHaveLength(2 * 5)
-    await expectCopy()
-  })
-
-  test('adds one note to a conversation whose messages are skipped, also if its response is lost', async (context) => {
-    const { sandbox, database, workspace, pass } = await create(context)
-    await pass()
-    const [{ id }] = sandbox.state.conversations as [{ id: string }, ...unknown[]]
-    const failing = database.updateTable('items').set({ problem: 'It fails.', failures: 3 })
-    await failing.where('id', '=', id).execute()
-    const parts = { database, storage: memoryStorage() }
-    sandbox.faults.add({ method: 'POST', path: /notes$/, drop: 'after-effect' })
-    await noteSkipped(workspace, parts, key)
-    await noteSkipped(workspace, parts, key)
-    expect(sandbox.state.notes(id)).toHaveLength(1)
-  })
-
-  test('skips nothing while the service fails as a whole', async (context) => {
-    const { sandbox, database, slice } = await create(context)
-    sandbox.faults.add({ path: /\/conversations$/, status: 500, times: Infinity, after: 1 })
-    sandbox.faults.add({ path: /\/messages$/, status: 500, times: Infinity })
-    for (let tries = 1; tries < 6; tries += 1) await expect(slice()).rejects.toMatchObject({ status: 500 })
-    expect(await database.selectFrom('items').select('id').where('problem', 'is not', null).execute()).toEqual([])
-  })
-
-  test.for<[string, unknown]>([
-    ['no id', {}],
-    ['a number as id', { id: 7 }],
-    ['an id that is too long', { id: 'x'.repeat(201) }],
-    ['an id that is part of a path', { id: '..' }],
-    ['an id with a NUL', { id: 'a\0b' }],
-    ['an id with half of a surrogate pair', { id: '\ud800' }],
-    ['null instead of an item', null],
-  ])('skips %s, and says so until the next sync pass', async ([, item], context) => {
-    const { sandbox, database, pass, expectCopy } = await create(context)
-    const body = pageOf([item, ...sandbox.state.conversations])
-    sandbox.faults.add({ path: /\/conversations$/, status: 200, body: JSON.stringify(body) })
-    await pass()
-    expect(await organizationOf(database)).toMatchObject({ problem: expect.stringContaining('Skipped an item') })
-    await expectCopy()
-    await pass()
-    expect(await organizationOf(database)).toMatchObject({ problem: null })
+    // A process that was slow writes an older state, and the next reading of the store corrects it.
+    await mirror(database, storeWith(1), key)
+    await mirror(database, storeWith(7, { revokedAt: 1 }), key)
+    expect(await row()).toMatchObject({ ended: 'revoked', login: 7 })
+    const { rows } = await database.query('SELECT login FROM notices ORDER BY login')
+    expect(rows).toEqual([{ login: -600_000 }, { login: 1 }, { login: 7 }])
   })
 
   test('stores text with a NUL and half of a surrogate pair unchanged', async (context) => {
-    const { sandbox, database, pass } = await create(context, { conversations: 1 })
-    const [item] = sandbox.state.conversations
-    const odd = { ...item, summary: 'a\0b\ud800c' }
+    const { sandbox, database, key, pass, row } = await create(context, {
+      conversations: 1,
+      messagesPerConversation: 0,
+    })
+    const odd = { ...sandbox.state.conversations[0]!, summary: 'a\0b\ud800c' }
     sandbox.faults.add({ path: /\/conversations$/, status: 200, body: JSON.stringify(pageOf([odd])) })
     await pass()
-    expect([...(await liveItems(database, 'conversation')).values()]).toEqual([odd])
-  })
-
-  test('ignores a new URL of an attachment', async (context) => {
-    const { sandbox, database, pass } = await create(context, { conversations: 1 })
-    const { id } = sandbox.state.conversations[0]!
-    const [message] = sandbox.state.messages(id)
-    const body = (url: string) => pageOf([{ ...message, attachments: [{ id: 'a', presigned_url: url }] }])
-    for (const url of ['one', 'two']) {
-      sandbox.faults.add({ path: /messages$/, status: 200, body: body(url) })
-      await pass()
-    }
-    expect((await changesOf(database, message!.id)).map(({ change }) => change)).toEqual(['created'])
-  })
-
-  test('reads messages only of conversations that changed, and of each other one once in so many sync passes', async (context) => {
-    const { sandbox, person, pass, expectCopy } = await create(context, { conversations: 20 })
-    await pass({ readAllEvery: 4 })
-    const [changed] = sandbox.state.conversations
-    await person.messages.create(changed!.id, { body_html: '<p>New</p>' })
-    const counts: string[][] = []
-    for (let round = 1; round <= 4; round += 1) {
-      const before = pagesRead(sandbox).length
-      await pass({ readAllEvery: 4 })
-      counts.push(pagesRead(sandbox).slice(before))
-    }
-    expect(counts[0]!.join()).toContain(changed!.id)
-    expect(counts.map(({ length }) => length).every((length) => length < 20)).toBe(true)
-    expect(new Set(counts.flat()).size).toBe(1 + 20)
-    await expectCopy()
-  })
-
-  test.for<[number, object, number]>([
-    [429, { retryAfter: 100 }, 100_000],
-    [429, { retryAfter: 1e12 }, 3_600_000],
-    [403, {}, 60_000],
-  ])('after a %i with %o the organization is due again in %i ms', async ([status, more, wait], context) => {
-    const { sandbox, database, slice } = await create(context)
-    sandbox.faults.add({ path: /\/conversations$/, status, ...more })
-    const before = Date.now()
-    await expect(slice()).rejects.toMatchObject({ status })
-    const { due_at, problem, queued_at } = await organizationOf(database)
-    expect(Math.abs(due_at - before - wait)).toBeLessThan(10_000)
-    expect({ problem, queued_at }).toEqual({ problem: expect.any(String), queued_at: null })
-  })
-
-  test.for<[string, Parameters<typeof mirror>[2]]>([
-    ['revoked', connection(1, { revokedAt: 2 })],
-    ['no token', undefined],
-    ['unreadable', 'unreadable' as const],
-  ])(
-    'stops the sync of an organization that is %s, until there is a new login with any clock',
-    async ([ended, found], context) => {
-      const { database, slice, pass, expectCopy } = await create(context)
-      const running = (await claim(database, key))!
-      expect(await mirror(database, key, found)).toBe(true)
-      expect(await mirror(database, key, found)).toBe(false)
-      expect(await organizationOf(database)).toMatchObject({ ended, ended_at: expect.any(Number) })
-      expect(await slice()).toBe('gone')
-      await expect(save(database, running, nothing, noProgress)).rejects.toBeInstanceOf(LostLeaseError)
-      const notices = await database.selectFrom('notices').select('login').execute()
-      expect(notices).toEqual(ended === 'revoked' ? [{ login: 1 }] : [])
-      // The machine of the new login has a clock that is far behind.
-      expect(await mirror(database, key, connection(-600_000))).toBe(true)
-      expect(await organizationOf(database)).toMatchObject({ ended: null, ended_at: null, login: -600_000 })
-      await pass()
-      await expectCopy()
-    },
-  )
-
-  test('follows a login that replaces another, with any clock, and reports the revocation of each', async (context) => {
-    const { database } = await create(context)
-    for (const login of [1, -600_000, 7]) {
-      await mirror(database, key, connection(login))
-      expect(await organizationOf(database)).toMatchObject({ ended: null, login })
-      await mirror(database, key, connection(login, { revokedAt: 1 }))
-      expect(await organizationOf(database)).toMatchObject({ ended: 'revoked', login })
-    }
-    // A process that was slow writes an older state, and the next look at the store corrects it.
-    await mirror(database, key, connection(1))
-    await mirror(database, key, connection(7, { revokedAt: 1 }))
-    expect(await organizationOf(database)).toMatchObject({ ended: 'revoked', login: 7 })
-    await mirror(database, key, connection(-5))
-    await mirror(database, key, connection(-9))
-    expect(await organizationOf(database)).toMatchObject({ ended: null, login: -9 })
-    expect(await database.selectFrom('notices').select('login').orderBy('login').execute()).toEqual([
-      { login: -600_000 },
-      { login: 1 },
-      { login: 7 },
-    ])
-  })
-
-  test('gives each organization its own place in the interval', async (context) => {
-    const { database } = await create(context)
-    const interval = 60_000
-    const now = 1_700_000_000_000
-    const dueAt = async (key: string, at: number) => {
-      context.onTestFinished(() => void vi.restoreAllMocks())
-      const fixed = database.selectNoFrom(({ cast, val }) => cast<number>(val(at), 'bigint').as('now'))
-      vi.spyOn(clock, 'now').mockReturnValue(fixed as never)
-      const asked = database.selectNoFrom(() => nextDue(database, key, interval).as('due'))
-      return (await asked.executeTakeFirstOrThrow()).due
-    }
-    const places: number[] = []
-    for (let index = 0; index < 600; index += 1) places.push((await dueAt(`app.a.${index}`, now)) - now)
-    expect(Math.min(...places)).toBeGreaterThan(0)
-    expect(Math.max(...places)).toBeLessThanOrEqual(interval)
-    for (let part = 0; part < 6; part += 1) {
-      const inPart = places.filter((place) => Math.floor((place - 1) / 10_000) === part)
-      expect(inPart.length).toBeGreaterThan(50)
-    }
-    const due = await dueAt('app.a.1', now)
-    expect(await dueAt('app.a.1', due)).toBe(due + interval)
-  })
-
-  test('stores no time of the machine that runs it, whose clock may be wrong', async (context) => {
-    const { database, person, sandbox, slice, pass } = await create(context)
-    const real = Date.now()
-    context.onTestFinished(() => void vi.useRealTimers())
-    vi.useFakeTimers({ toFake: ['Date'], now: real + 86_400_000 })
-    await pass()
-    await person.messages.create(sandbox.state.conversations[0]!.id, { body_html: '<p>New</p>' })
-    await pass()
-    const complete = await organizationOf(database)
-    sandbox.faults.add({ path: /conversations$/, status: 429, retryAfter: 100 })
-    await expect(slice()).rejects.toMatchObject({ status: 429 })
-    const paced = await organizationOf(database)
-    await save(database, (await claim(database, key))!, nothing, { ...noProgress, position: null, dueAt: undefined })
-    await mirror(database, key, undefined)
-    const ended = await organizationOf(database)
-    const changes = await changesOf(database)
-    const times = {
-      added: complete.added_at,
-      due: complete.due_at,
-      completed: complete.completed_at,
-      'due after a 429': paced.due_at,
-      'due after it ended': ended.due_at,
-      ended: ended.ended_at,
-      'first change': changes[0]!.at,
-      'last change': changes.at(-1)!.at,
-    }
-    const wrong = Object.entries(times).filter(([, time]) => Math.abs((time ?? 0) - real) > 600_000)
-    expect(wrong).toEqual([])
+    expect([...(await liveItems(database, key)).values()]).toEqual([odd])
+    await mirror(database, storeWith(5, { organization: { id: 'id', name: 'a\0b\ud800c' } }), key)
+    expect((await row()).name).toBe('a\uFFFDb\uFFFDc')
   })
 })

@@ -97,8 +97,8 @@ function sendHttp1(port: number, text: string): Promise<number | undefined> {
       resolve(status)
     }
     socket.on('data', (chunk: Buffer) => {
-      const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(chunk.toString('latin1'))?.[1])
-      // 100 Continue is not the final response.
+      const status = Number([...chunk.toString('latin1').matchAll(/^HTTP\/1\.[01] (\d{3})/gm)].at(-1)?.[1])
+      // 100 Continue is not the final response, which may come with it.
       if (status !== 100) finish(status)
     })
     socket.on('error', () => finish())

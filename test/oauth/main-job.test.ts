@@ -24,9 +24,8 @@ test('the main job logs in through the consent page and reads 1,234 conversation
   for await (const conversation of workspace.conversations.list({ limit: 50 })) ids.push(conversation.id)
 
   expect(token).toMatchObject({ tokenType: 'Bearer', scope: 'conversations:read', scopes: ['conversations:read'] })
-  expect(listRequests()).toHaveLength(25)
-  expect(new Set(ids).size).toBe(1234)
-  expect(ids).toEqual(await idsFromTheService())
+  expect(sandbox.requests.filter(({ operation }) => operation === 'listConversations')).toHaveLength(25)
+  expect(ids).toEqual(sandbox.state.conversations.map(({ id }) => id))
 })
 
 /** Opens the consent page, submits its form with the Allow button, and returns the callback URL. */
@@ -50,22 +49,4 @@ async function pressAllow(url: string): Promise<string> {
 function attribute(tag: string, name: string): string {
   const text = new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1] ?? ''
   return text.replaceAll('&amp;', '&').replaceAll('&quot;', '"').replaceAll('&#39;', "'")
-}
-
-function listRequests() {
-  return sandbox.requests.filter(({ path }) => path === '/api/oauth/v1/conversations')
-}
-
-/** Reads the ids with plain `fetch`, independently of the client. */
-async function idsFromTheService(): Promise<string[]> {
-  const headers = { authorization: `Bearer ${sandbox.issueToken()}` }
-  const ids: string[] = []
-  let after = ''
-  do {
-    const url = `${sandbox.url}/api/oauth/v1/conversations?limit=7${after}`
-    const body = await (await fetch(url, { headers })).json()
-    ids.push(...body.data.map(({ id }: { id: string }) => id))
-    after = body.page_metadata.after ? `&after=${encodeURIComponent(body.page_metadata.after)}` : ''
-  } while (after !== '')
-  return ids
 }

@@ -121,18 +121,6 @@ describe.each([
     expect(errors).toEqual([expected])
   })
 
-  test('aborts a response that fails while it is written', async () => {
-    const listener = toNodeListener(async () => new Response('text'))
-    const seen = await seenOf((request, response) => {
-      response.end = () => {
-        begin(response)
-        throw failure
-      }
-      void listener(request, response)
-    })
-    expect(seen).toBe('aborted')
-  })
-
   test('leaves a response alone that was already ended', async () => {
     const listener = toNodeListener(late)
     const text = 'on time '.repeat(500_000)
@@ -224,14 +212,6 @@ test('reports a result that is not a Response, and replaces a length that was se
   expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8')
   expect(await response.text()).toBe('Internal Server Error')
   expect(errors).toEqual([expect.any(TypeError)])
-})
-
-test('resolves after a failure, even if the response can be neither ended nor aborted', async () => {
-  const broken = () => {
-    throw failure
-  }
-  const response = { statusCode: 200, getHeader: () => undefined, setHeader: broken, end: broken }
-  await expect(toNodeListener(failing)({ headers: {} }, response)).resolves.toBeUndefined()
 })
 
 /** Returns the request that the handler received, if any, the response, and what was passed to next. */

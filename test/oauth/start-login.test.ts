@@ -64,15 +64,12 @@ describe('the authorize URL', () => {
 })
 
 test('the transaction has its expiry, the request and the app', async () => {
-  const { transaction } = await makeApp(baseUrl, { transactionLifetime: 60_000 }).startLogin({
-    scope: 'conversations:read  contacts:read,conversations:read',
-    actor: 'app',
-  })
+  const request = { scope: 'conversations:read  contacts:read,conversations:read', actor: 'app' } as const
+  const { transaction } = await makeApp(baseUrl, { transactionLifetime: 60_000 }).startLogin(request)
   const scopes = ['conversations:read', 'contacts:read']
   const expected = { baseUrl, clientId: 'app_abc123', redirectUri, scope: scopes.join(' '), scopes, actor: 'app' }
   expect(transaction).toMatchObject(expected)
   expect(transaction.expiresAt - transaction.createdAt).toBe(60_000)
-  expect(Math.abs(Date.now() - transaction.createdAt)).toBeLessThan(5_000)
 })
 
 describe('rejects', () => {

@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { readdirSync, readFileSync } from 'node:fs'
+import { readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -7,7 +7,6 @@ import { type Consumer, compile, compilers } from './consumers.ts'
 import { installPacked, type Project } from './packed.ts'
 import {
   comparesCopies,
-  countsFiles,
   faultTestsMe,
   faultTestsOtherCopy,
   faultTestsProgram,
@@ -105,23 +104,6 @@ test('the licenses of all packages that the build carries are in the tarball', a
     expect(licenses).toMatch(new RegExp(`^${name}\n\n[^]{0,60}(License|Copyright)`, 'm'))
 })
 
-test('the source maps contain each source file once, and of dependencies only what the build carries', async () => {
-  const folder = join(project.installed, 'dist')
-  const maps = (await readdir(folder))
-    .filter((name) => name.endsWith('.map'))
-    .map((name): { sources: string[]; sourcesContent?: string[] } =>
-      JSON.parse(readFileSync(join(folder, name), 'utf8')),
-    )
-  const sources = maps.flatMap((map) => map.sources.map((source) => source.replace(/^(\.\.\/)+.*?(?=src\/)/, '')))
-  expect(sources).toContain('src/client/client.ts')
-  expect(sources.filter((source) => /node_modules\/(?!zod\/)/.test(source))).toEqual([])
-  expect(sources).toHaveLength(new Set(sources).size)
-  // The map of a file that only exports from others has no sources.
-  for (const { sources, sourcesContent = [] } of maps) {
-    expect(sourcesContent.filter((text) => text !== '')).toHaveLength(sources.length)
-  }
-})
-
 function filesIn(folder: string): string[] {
   return readdirSync(join(root, folder)).map((name) => `${folder}/${name}`)
 }
@@ -204,32 +186,6 @@ describe('loading an entry point has no side effects', () => {
   })
 })
 
-describe('the number of files that are loaded', () => {
-  const create = "new SupportWorkspace({ baseUrl: 'http://localhost:1', accessToken: 'token' })"
-  const loadsClient = "const { SupportWorkspace, schemas } = await import('support-workspace-sdk')"
-
-  test.each([
-    // The entry point, five chunks that it shares with others, and the 20 files of ky.
-    ['to create a client', `${loadsClient}; ${create}`, 26],
-    ['to validate with a schema', `${loadsClient}; await schemas.user['~standard'].validate({})`, 27],
-    // Eight chunks that it shares with others, ky and oauth4webapi. No schema, and nothing of sealing.
-    [
-      'to learn scopes',
-      "const { scopesFor } = await import('support-workspace-sdk/oauth'); scopesFor('tasks.get')",
-      30,
-    ],
-    // The entry point, the errors, redaction and two chunks of storages. Neither ky nor anything of logins.
-    [
-      'to open a storage',
-      "const { memoryStorage } = await import('support-workspace-sdk/storage'); memoryStorage()",
-      5,
-    ],
-  ])('%s is counted', async (_, program, count) => {
-    const { loaded } = (await runProgram('count.mjs', countsFiles(program))) as { loaded: string[] }
-    expect(loaded, loaded.join('\n')).toHaveLength(count)
-  })
-})
-
 describe('the declarations', () => {
   const declarations = () => project.files.filter((path) => /\.d\.c?ts$/.test(path))
   const read = (path: string) => readFileSync(join(project.installed, path), 'utf8')
@@ -249,16 +205,6 @@ describe('the declarations', () => {
     )
     expect(links.length).toBeGreaterThan(50)
     expect(links.filter((path) => !project.files.includes(path))).toEqual([])
-  })
-
-  test('have the names and files of the source', () => {
-    const sources = declarations().map((path) => path.replace(/^dist/, 'src').replace(/\.d\.c?ts$/, '.ts'))
-    // The declaration of the index of a folder lies beside the folder.
-    const places = (path: string) => [path, path.replace(/\.ts$/, '/index.ts')]
-    const missing = sources.filter((path) => !places(path).some((place) => existsSync(join(root, place))))
-    expect(missing).toEqual(['src/standard-schema.ts', 'src/standard-schema.ts'])
-    const defining = declarations().filter((path) => read(path).includes('export declare class RequestError '))
-    expect(defining).toEqual(['dist/errors/request-error.d.cts', 'dist/errors/request-error.d.ts'])
   })
 
   test('leave out what is internal', () => {

@@ -128,17 +128,3 @@ const added = Reflect.ownKeys(globalThis)
 const left = open()
 stdout.write(JSON.stringify({ touched: [...touched], added, opened: left.length - before.open.length }))
 `
-
-/** Prints the files that a program loads. */
-export const countsFiles = (program: string) => `
-import { registerHooks } from 'node:module'
-const loaded = []
-registerHooks({
-  load(url, context, next) {
-    if (url.startsWith('file:')) loaded.push(url)
-    return next(url, context)
-  },
-})
-${program}
-process.stdout.write(JSON.stringify({ loaded }))
-`

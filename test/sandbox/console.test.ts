@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts'
 import { call, exchange, freshCode, openPage, useSandboxes } from './helpers.ts'
@@ -23,14 +22,6 @@ function submit(sandbox: Sandbox, path: string, fields: Record<string, string>, 
 
 const matches = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, part = '']) => part)
 const requests = (html: string) => matches(html.replaceAll('<wbr>', ''), /<summary>[^\n]*\n<code>([^<]+)<\/code>/g)
-
-test('no template interpolates an attribute without quotes, which would be an injection', () => {
-  const files = readdirSync('src/sandbox', { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'))
-  const texts = files.map((path) => readFileSync(`src/sandbox/${path}`, 'utf8'))
-  const templates = texts.filter((text) => text.includes("from 'hono/html'"))
-  expect(templates.length).toBeGreaterThan(3)
-  expect(templates.flatMap((text) => text.match(/(<\w[^<>]*\s|html` )[\w-]+=\$\{.*/g) ?? [])).toEqual([])
-})
 
 describe('the console', () => {
   test('is a page that runs only its own script and style', async () => {
@@ -103,19 +94,6 @@ describe('the console', () => {
     expect(text).toContain('Operation token')
     for (const secret of secrets) expect(text).not.toContain(secret)
   })
-
-  test('has another version after each request and form, and after a restart', async () => {
-    const version = async () => (await fetch(`${sandbox.url}/_sandbox/version`)).text()
-    const first = await version()
-    expect(await version()).toBe(first)
-    expect((await open(sandbox)).html).toContain(`data-version="${first}"`)
-    await call(sandbox, undefined, 'GET', me)
-    const second = await version()
-    await submit(sandbox, 'tokens', { actor: 'app' })
-    const third = await version()
-    sandbox = await start()
-    expect(new Set([first, second, third, await version()]).size).toBe(4)
-  })
 })
 
 describe('the requests', () => {
@@ -150,14 +128,6 @@ describe('the requests', () => {
     expect(text).toMatch(/Response body, never received \{ "application"/)
     expect(matches(text, /("?x{9,})/g).map(({ length }) => length)).toEqual([16_384])
   })
-
-  test('are shown up to 50', async () => {
-    for (let count = 0; count < 52; count += 1) await fetch(`${sandbox.url}/nothing/${count}`)
-    const { html, text } = await open(sandbox)
-    expect(requests(html)).toHaveLength(50)
-    expect(requests(html)[0]).toBe('GET /nothing/51')
-    expect(text).toContain('50 of 52 are shown.')
-  })
 })
 
 describe('the data', () => {
@@ -171,13 +141,6 @@ describe('the data', () => {
       for (const item of [...contacts, ...members, ...tasks, ...segments]) expect(text).toContain(item.id)
       expect(html).toMatch(new RegExp(`organization=${id}#data" aria-current="true"`))
     }
-  })
-
-  test('has the newest tasks first', async () => {
-    for (const title of ['First', 'Second']) {
-      await call(sandbox, sandbox.issueToken({ actor: 'self' }), 'POST', '/api/oauth/v1/tasks', { title })
-    }
-    expect((await open(sandbox)).text).toMatch(/"title":"Second".*"title":"First"/)
   })
 
   test('is shown up to 50 of each, and of the organizations', async () => {
@@ -194,16 +157,6 @@ describe('the data', () => {
     const { text } = await open(sandbox)
     expect(text).toMatch(/ note api, [\d :-]+ <p>A note<\/p>/)
     for (const { body_html } of sandbox.state.messages(id ?? '')) expect(text).toContain(body_html)
-  })
-
-  test('isolates the direction of names', async () => {
-    const { html } = await open(sandbox)
-    const { organization, members, conversations } = sandbox.state
-    const others = html.replaceAll(/aria-label="[^"]*"|<code>\{[^<]*/g, '')
-    for (const name of [organization.display_name, members[0]?.user.name, conversations[0]?.user.name]) {
-      expect(html).toContain(`<bdi>${name}</bdi>`)
-      expect(others.replaceAll(`<bdi>${name}</bdi>`, '')).not.toContain(name)
-    }
   })
 
   test.each<[string, Record<string, string>, string]>([

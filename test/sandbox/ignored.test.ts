@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { call, openPage, useSandboxes } from './helpers.ts'
+import { call, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
 const v1 = '/api/oauth/v1'
@@ -54,10 +54,4 @@ test('at most 20 names are marked, shortened and percent-encoded, without values
 test('half of an emoji in a name breaks nothing', async () => {
   const { header } = await ignoredBy('PATCH', '/conversations/:id', { '\ud83d': 1 })
   expect(header).toBe('%EF%BF%BD')
-})
-
-test('the console shows what was ignored', async () => {
-  const sandbox = await start()
-  await call(sandbox, sandbox.issueToken(), 'GET', `${v1}/conversations?status=closed`)
-  expect((await openPage(`${sandbox.url}/`)).text).toContain('ignored: status')
 })

@@ -1,11 +1,8 @@
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { Grants } from '../../src/sandbox/data/grants.ts'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts'
 import { type OpenRecord, RequestLog } from '../../src/sandbox/request-log.ts'
-import { SandboxData } from '../../src/sandbox/sandbox-data.ts'
-import { readSandboxOptions } from '../../src/sandbox/sandbox-options.ts'
 import { useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
@@ -102,15 +99,6 @@ test('a large sandbox is filled in linear time', () => {
   expect(createSandbox(long).state.conversations).toHaveLength(1)
 })
 
-test('keeps the last 10,000 authorization codes', () => {
-  const grants = new Grants(() => 0)
-  const grant = { actor: 'app', scopes: [], organizationId: 'org', memberId: undefined } as const
-  const add = () => grants.addCode({ grant, redirectUri: 'a:b', codeChallenge: '', expiresAt: 1 })
-  const codes = Array.from({ length: 10_001 }, add)
-  expect(codes.map((code) => grants.code(code) !== undefined).indexOf(true)).toBe(1)
-  expect(grants.code(codes[10_000] ?? '')).toBeDefined()
-})
-
 describe('JSON that is nested', () => {
   const nested = (depth: number) => `{"deep":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
   const createTask = (sandbox: Sandbox, depth: number) => {
@@ -144,10 +132,4 @@ test('the response to an unexpected error does not quote it', async () => {
   expect(response.status).toBe(500)
   const error_description = 'The sandbox failed to handle the request.'
   expect(await response.json()).toEqual({ error: 'server_error', error_description })
-})
-
-test('keeps the last 100,000 writes', () => {
-  const data = new SandboxData(readSandboxOptions({ conversations: 0 }))
-  for (let at = 0; at <= 100_000; at += 1) data.addWrite({ operation: 'createContact', path: '/', id: undefined, at })
-  expect([data.writes.length, data.writes[0]?.at, data.writes.at(-1)?.at]).toEqual([100_000, 1, 100_000])
 })

@@ -73,7 +73,7 @@ test('closes the connection of a CONNECT request whose client stays', async () =
   await closed
 })
 
-test('responds to each of 1,000 fuzzed requests and keeps running', async () => {
+test('responds to each of 400 fuzzed requests and keeps running', async () => {
   const random = new Random(1)
   const pick = (list: readonly string[]) => random.pick(list)
   const some = (list: readonly string[], most: number) =>
@@ -83,7 +83,7 @@ test('responds to each of 1,000 fuzzed requests and keeps running', async () => 
   const paths = ['', '/api/oauth/v1/', '/api/oauth/authorize', '/api/oauth/token', '/api/oauth/v1/conversations/']
   const names = ['Origin', 'Authorization', 'Content-Type', 'Accept', 'Content-Length', 'Transfer-Encoding', 'Cookie']
   const values = ['', ' ', 'Basic %', '\xff', '\0', ...'Bearer % " application/json -1 1 chunked a/b;c'.split(' ')]
-  for (let group = 0; group < 20; group++) {
+  for (let group = 0; group < 8; group++) {
     const texts = Array.from({ length: 50 }, () => {
       const target = pick(paths) + some(pieces, 6)
       const headers = Array.from({ length: 2 }, () => `${pick(names)}: ${some(values, 2)}\r\n`).join('')

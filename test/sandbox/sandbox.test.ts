@@ -1,11 +1,6 @@
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { Delays, FaultList } from '../../src/sandbox/faults/inject-faults.ts'
 import { createSandbox, type RecordedRequest, type SandboxState, startSandbox } from '../../src/sandbox/index.ts'
-import { RequestLog } from '../../src/sandbox/request-log.ts'
-import { SandboxData } from '../../src/sandbox/sandbox-data.ts'
-import { readSandboxOptions } from '../../src/sandbox/sandbox-options.ts'
-import { createApp } from '../../src/sandbox/server/app.ts'
 import { authorizeParameters, call, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
@@ -55,14 +50,6 @@ describe('requests', () => {
     expect(seen).toEqual(sandbox.requests)
     sandbox.clearRequests()
     expect(sandbox.requests).toEqual([])
-  })
-
-  test('are recorded up to a maximum, the oldest dropped first', async () => {
-    const data = new SandboxData(readSandboxOptions({ conversations: 0 }))
-    const log = new RequestLog({ requests: 2, bodyBytes: 10_000 })
-    const app = createApp({ sandbox: data, log, faults: new FaultList(), delays: new Delays(), captureBodies: false })
-    for (const path of ['/1', '/2', '/3']) await app.fetch(new Request(`http://localhost${path}`), {})
-    expect(log.requests.map(({ path }) => path)).toEqual(['/2', '/3'])
   })
 
   test('get a response even if onRequest throws, which is an uncaught exception', async () => {

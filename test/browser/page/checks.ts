@@ -26,23 +26,6 @@ const checks = {
 
   write: (facts: Facts) => failureOf(client(facts).contacts.create({ email: 'ada@example.com' }, { maxRetries: 0 })),
 
-  /** Prints a connected client, a list and an error, as a developer does who looks at them. */
-  async print({ baseUrl, accessToken }: Facts) {
-    const workspace = await SupportWorkspace.connect({ baseUrl, accessToken })
-    for (const value of [workspace, workspace.contacts.list(), await reasonOf(workspace.contacts.get('none'))]) {
-      console.log(value)
-    }
-  },
-
-  /** Whether the stack of an error begins in the function that made the call. Its name is minified. */
-  async caller(facts: Facts) {
-    async function inMyApp() {
-      await client(facts).contacts.create({} as never)
-    }
-    const { stack = '' } = (await reasonOf(inMyApp())) as Error
-    return stack.includes(` ${inMyApp.name} `) || stack.includes(`${inMyApp.name}@`) ? 'inMyApp' : stack
-  },
-
   shortTimeout: (facts: Facts) => failureOf(client(facts).me({ maxRetries: 0, timeout: 50 })),
 
   interrupted: (facts: Facts) => interruptedCall(facts, (interrupt) => ({ hooks: { onAttemptStart: interrupt } })),

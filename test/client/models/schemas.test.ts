@@ -1,8 +1,18 @@
 import { type StandardSchemaV1, schemas } from 'support-workspace-sdk'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { json, page, rejection } from '../../helpers/client.ts'
 import { samples } from './samples.ts'
 
 const names = Object.keys(schemas) as (keyof typeof schemas)[]
+
+/** Returns the paths of the documented fields of a sample. */
+function fieldsOf(sample: object): string[][] {
+  return Object.entries(sample).flatMap(([key, value]) => {
+    const isOpen = ['meta_info', 'source_info', 'attributes', 'bot_configuration'].includes(key)
+    const inner = typeof value === 'object' && value !== null && !isOpen ? fieldsOf(value) : []
+    return [[key], ...inner.map((path) => [key, ...path])]
+  })
+}
 
 async function validate(name: keyof typeof schemas, value: unknown): Promise<StandardSchemaV1.Result<unknown>> {
   return schemas[name]['~standard'].validate(value)
@@ -19,15 +29,16 @@ describe.each(names)('the schema of %s', (name) => {
     expect(await validate(name, structuredClone(sample))).toEqual({ value: sample })
   })
 
-  test('reports a wrong type in any field at its path', async () => {
-    for (const field of Object.keys(sample)) {
-      const { issues } = await validate(name, { ...sample, [field]: Symbol('no JSON') })
-      expect(
-        issues?.map(({ path }) => path),
-        field,
-      ).toEqual([[field]])
-    }
-  })
+  test.each(fieldsOf(sample).map((path) => [path.join('.'), path]))(
+    'reports a wrong type of %s at its path',
+    async (_, path) => {
+      const value = JSON.parse(JSON.stringify(sample))
+      const owner = path.slice(0, -1).reduce<object>((inner, key) => Reflect.get(inner, key), value)
+      Reflect.set(owner, path.at(-1) ?? '', Symbol('no JSON'))
+      const { issues } = await validate(name, value)
+      expect(issues?.map((issue) => issue.path)).toEqual([path.map((key) => (/^\d+$/.test(key) ? Number(key) : key))])
+    },
+  )
 
   test('accepts null and absence in every field except the id', async () => {
     const fields = Object.keys(sample).filter((field) => field !== 'id')
@@ -63,4 +74,25 @@ test('the schemas reject an object without its id', async () => {
     const { id, ...rest } = samples[name] as { id: string }
     expect((await validate(name, rest)).issues?.[0]?.path, id).toEqual(['id'])
   }
+})
+
+test('if the schemas cannot be loaded, a write is not sent, and a read returns its data unless the client is strict', async () => {
+  vi.resetModules()
+  vi.doMock('../../../src/client/schemas/validate.ts', () => {
+    throw new Error('404')
+  })
+  onTestFinished(() => void vi.doUnmock('../../../src/client/schemas/validate.ts'))
+  const { SupportWorkspace } = await import('../../../src/index.ts')
+  const fetch = vi.fn(async () => json(page([{ id: 7 }])))
+  const options = { baseUrl: 'https://api.test', accessToken: 'swot_token', actor: 'self', fetch } as const
+  const workspace = new SupportWorkspace(options)
+  expect(await rejection(workspace.contacts.create({ email: 'ada@example.com' }))).toMatchObject({
+    message: expect.stringContaining('schemas of this package could not be loaded'),
+    outcome: 'not-sent',
+    remedy: 'retry',
+  })
+  expect(fetch).not.toHaveBeenCalled()
+  expect((await workspace.contacts.list()).data).toEqual([{ id: 7 }])
+  const strict = new SupportWorkspace({ ...options, validation: 'strict' }).contacts.list()
+  expect(await rejection(strict)).toMatchObject({ name: 'UnexpectedResponseError', reason: 'schema' })
 })

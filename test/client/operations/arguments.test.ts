@@ -24,12 +24,6 @@ const senders: [string, (workspace: SupportWorkspace<'self'>, body: never) => Pr
 const { rawJSON: rawJson } = JSON as unknown as { rawJSON(text: string): object }
 
 const keyOf = (key: string) => key
-const keySymbol = Symbol('key')
-
-async function* generate() {
-  yield 1
-}
-
 const fail = thrower(new Error('hunter2'))
 const cycle: unknown[] = []
 cycle.push({ cycle })
@@ -44,25 +38,17 @@ describe.each(senders)('a body sent through %s', (_, send) => {
     ['FormData', new FormData()],
     ['URLSearchParams', new URLSearchParams('secret=hunter2')],
     ['Blob', new Blob(['hunter2'])],
-    ['ReadableStream', new ReadableStream()],
-    ['Headers', new Headers({ secret: 'hunter2' })],
     ['Map', new Map([['secret', 'hunter2']])],
-    ['Set', new Set(['hunter2'])],
     ['Uint8Array', new Uint8Array(3)],
-    ['ArrayBuffer', new ArrayBuffer(3)],
     ['Promise', Promise.resolve('hunter2')],
-    ['AsyncGenerator', generate()],
-    ['RegExp', /hunter2/, 'is a RegExp'],
     ['Error', new Error('hunter2'), 'is an Error'],
     ['CustomClass', new CustomClass()],
     ['an Object', new (class {})(), 'is an Object'],
     ['a field called constructor', Object.create({ constructor: { name: 'hunter2' } }), 'is an Object'],
-    ['TypeError', new TypeError('hunter2'), 'is a TypeError'],
     ['function', () => 'hunter2'],
     ['symbol', Symbol('hunter2')],
     ['bigint', 7n],
     ['NaN', Number.NaN, 'finite number'],
-    ['Infinity', Number.POSITIVE_INFINITY, 'finite number'],
   ])('with %s at any depth is rejected with its type', async (name, value, type = name) => {
     for (const [body, argument] of [
       [{ files: value }, 'body.files'],
@@ -96,17 +82,12 @@ describe.each(senders)('a body sent through %s', (_, send) => {
     ['a Date', { due: new Date(0) }, { due: '1970-01-01T00:00:00.000Z' }],
     ['an object with toJSON', { id: { toJSON: () => 'text', other: 1n } }, { id: 'text' }],
     ['a toJSON that uses its key', { id: { toJSON: keyOf }, list: [{ toJSON: keyOf }] }, { id: 'id', list: ['0'] }],
-    ['its own toJSON', { toJSON: (key: string) => ({ key }) }, { key: '' }],
-    ['a toJSON that returns another', { id: { toJSON: () => ({ toJSON: keyOf, a: 1 }) } }, { id: { a: 1 } }],
-    ['a toJSON that is not a function', { toJSON: 'text', a: 1 }, { toJSON: 'text', a: 1 }],
-    ['a Date with its own toJSON', { due: Object.assign(new Date(0), { toJSON: () => 'today' }) }, { due: 'today' }],
     ['a URL (inherited toJSON)', { link: new URL('https://a.test/b') }, { link: 'https://a.test/b' }],
     ['a Buffer', { file: Buffer.from('a') }, { file: { type: 'Buffer', data: [97] } }],
     ['undefined', { a: undefined, list: [undefined, 1] }, { list: [null, 1] }],
     ['inherited properties', Object.create({ inherited: 1 }, { own: { value: 2, enumerable: true } }), { own: 2 }],
     ['no prototype', Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
     ['a field called constructor', { constructor: { name: 'x' } }, { constructor: { name: 'x' } }],
-    ['a symbol and a hidden field', Object.defineProperty({ [keySymbol]: 1, a: 1 }, 'b', { value: 2 }), { a: 1 }],
     ['an object of another realm', runInNewContext('({ list: [1, { deep: null }] })'), { list: [1, { deep: null }] }],
     ['one object twice', ((shared) => ({ a: shared, b: [shared] }))({ id: 1 }), { a: { id: 1 }, b: [{ id: 1 }] }],
   ])('with %s is sent as JSON.stringify writes it', async (_, body, expected) => {
@@ -178,12 +159,6 @@ describe('the arguments of a call', () => {
     await workspace.contacts.list(query)
     await workspace.call(createTag, { query })
     expect(fetch.queries()).toEqual(['?limit=2', '?limit=2'])
-  })
-
-  test('can include a signal of null', async () => {
-    const { fetch, workspace } = setUp()
-    await workspace.request('POST', '/x', {}, { signal: null as never })
-    expect(fetch.requests).toHaveLength(1)
   })
 
   test('stay the same on every page of a list', async () => {
@@ -276,20 +251,6 @@ describe('extraQuery and extraBody', () => {
     const { fetch, workspace } = setUp()
     await workspace.conversations.list(query, { extraQuery: { limit: 7 } })
     expect(fetch.queries()[0]).toBe('?limit=7')
-  })
-
-  test('can have the names of inherited properties', async () => {
-    const { fetch, workspace } = setUp()
-    const extra = { constructor: 'a', toString: 'b' }
-    await workspace.request('POST', '/x', { body: {} }, { extraQuery: extra as never, extraBody: extra })
-    expect(fetch.queries()[0]).toBe('?constructor=a&toString=b')
-    expect(await fetch.requests[0]?.json()).toEqual(extra)
-  })
-
-  test('can set a body field that is undefined', async () => {
-    const { fetch, workspace } = setUp()
-    await workspace.request('POST', '/x', { body: { a: undefined } }, { extraBody: { a: 1 } })
-    expect(await fetch.requests[0]?.json()).toEqual({ a: 1 })
   })
 })
 

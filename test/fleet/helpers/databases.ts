@@ -6,12 +6,7 @@ import { findPostgres, type PostgresServer, startPostgres } from './postgres-ser
 
 type Tests = (createDatabase: () => Promise<string>) => void
 
-/** Describes tests that run on SQLite and on Postgres. Each test gets its own database from `createDatabase`. */
-export function describeOnDatabases(tests: Tests): void {
-  describeOnSqlite(tests)
-  describeOnPostgres(tests)
-}
-
+/** Describes tests that run on SQLite. Each test gets its own database from `createDatabase`. */
 export function describeOnSqlite(tests: Tests): void {
   describe('on SQLite', () => {
     // In memory where possible, because each write waits for the disk.

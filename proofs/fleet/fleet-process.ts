@@ -12,7 +12,6 @@ export class FleetProcess {
   /** How many processes have ended that nobody killed. */
   unexpectedEnds = 0
   takeovers = 0
-  lost = 0
   readonly events = new Map<string, number>()
   /** What the processes have printed. */
   readonly lines: string[] = []
@@ -21,8 +20,8 @@ export class FleetProcess {
 
   /** `log` is a file for what the processes print. */
   constructor(environment: NodeJS.ProcessEnv, log?: string) {
-    const path = fileURLToPath(new URL('../../../examples/fleet-sync/start.ts', import.meta.url))
-    const preload = new URL('../../../scripts/from-source.js', import.meta.url).href
+    const path = fileURLToPath(new URL('../../examples/fleet-sync/start.ts', import.meta.url))
+    const preload = new URL('../../scripts/from-source.js', import.meta.url).href
     const env = { ...process.env, ...environment, NODE_OPTIONS: `--import=${preload}` }
     this.#supervisor = spawn(process.execPath, [path], { env, stdio: ['ignore', 'ignore', 'pipe'] })
     this.ended = once(this.#supervisor, 'close').then(([code]) => code)
@@ -33,10 +32,9 @@ export class FleetProcess {
     createInterface({ input: this.#supervisor.stderr as NodeJS.ReadableStream }).on('line', (line) => {
       file?.write(`${line}\n`)
       this.lines.push(line)
-      const { event, signal, count = 0 } = line.startsWith('{') ? JSON.parse(line) : { event: 'other' }
+      const { event, signal } = line.startsWith('{') ? JSON.parse(line) : { event: 'other' }
       this.events.set(event, (this.events.get(event) ?? 0) + 1)
       if (event === 'stalled') this.takeovers += 1
-      if (event === 'jobs lost') this.lost += count
       if (event === 'worker ended' && signal !== 'SIGKILL') this.unexpectedEnds += 1
     })
   }
