@@ -13,7 +13,7 @@ import {
   mustBe,
   readOptions,
 } from '../shared/check-options.ts'
-import { checkStorage, type KeyValueStorage } from '../storage/interface.ts'
+import { checkMethods, checkStorage, type KeyValueStorage } from '../storage/interface.ts'
 import { notAllowed } from './approvals-error.ts'
 import {
   type ApprovalsOptions,
@@ -68,9 +68,7 @@ export class Approvals {
     checkObject('options', options, 'Pass at least `workspace` and `storage`.')
     const { workspace } = options
     const { secret, ...given } = readOptions(options, checks, 'approvals')
-    if (typeof workspace?.withOptions !== 'function') {
-      throw mustBe('a client', 'workspace', workspace, 'Pass a `SupportWorkspace`.')
-    }
+    checkMethods('workspace', workspace, ['withOptions'], 'Pass a `SupportWorkspace`.')
     this.#workspace = workspace
     const storage = checkStorage(given.storage as KeyValueStorage)
     this.#records = new Records(storage, secret)

@@ -6,8 +6,6 @@ import {
   Entries,
   failureOf,
   GuardedStorage,
-  isListOf,
-  isText,
   type KeyValueStorage,
   storedTexts,
 } from '../storage/interface.ts'
@@ -28,8 +26,8 @@ export type Decision<Result> = Change<Result, ProposalEntry> | Promise<Change<Re
 export class Records {
   readonly #open: Entries<ProposalEntry>
   readonly #final: Entries<ProposalEntry>
-  /** The ids of the messages that were sent, by what they know of a conversation. */
-  readonly #sent: Entries<{ readonly ids: readonly string[] }>
+  /** A note for each message that was sent, by what it knows of a conversation and its id. */
+  readonly #sent: Entries<object>
   readonly #writes: GuardedStorage
 
   constructor(storage: KeyValueStorage, secret: SealSecret | undefined) {
@@ -37,12 +35,7 @@ export class Records {
     this.#open = new Entries(storage, { ...kind, fields, prefix: 'approvals:open:' })
     this.#final = new Entries(storage, { ...kind, fields, prefix: 'approvals:final:' })
     const failed = (_: string | undefined, thrown: unknown) => storageFailed(undefined, thrown)
-    this.#sent = new Entries<{ readonly ids: readonly string[] }>(storage, {
-      ...kind,
-      failed,
-      fields: { ids: isListOf(isText) },
-      prefix: 'approvals:sent:',
-    })
+    this.#sent = new Entries(storage, { ...kind, failed, fields: {}, prefix: 'approvals:sent:' })
     this.#writes = new GuardedStorage(storage, 'writes:', storageFailed)
   }
 
@@ -112,16 +105,13 @@ export class Records {
 
   /** Whether a message was sent for the same basis. */
   async isOurs(content: ApprovedContent, id: string): Promise<boolean> {
-    return (await this.#sent.get(await basisOf(content)))?.ids.includes(id) ?? false
+    return (await this.#sent.get(await basisOf(content, id))) !== undefined
   }
 
   /** Notes a message that was sent, before its proposal ends. */
   async noteSent(content: ApprovedContent, id: string | undefined): Promise<void> {
     if (id === undefined || content.known === undefined) return
-    await this.#sent.change(await basisOf(content), ({ ids } = { ids: [] }) => ({
-      write: ids.includes(id) ? undefined : { ids: [...ids, id] },
-      result: undefined,
-    }))
+    await this.#sent.change(await basisOf(content, id), () => ({ write: {}, result: undefined }))
   }
 
   /** Whether another proposal of the same basis is being sent, whose message might be there already. */
@@ -185,9 +175,9 @@ export function isSameVersion(now: ProposalEntry, read: ProposalEntry | undefine
   return now.digest === read?.digest && now.epoch === read.epoch
 }
 
-/** Identifies what a proposal knows of a conversation. */
-function basisOf({ service, organization, parameters, known }: ApprovedContent): Promise<string> {
-  return sha256(JSON.stringify([service, organization, parameters.conversation_id, known]))
+/** Identifies what a proposal knows of a conversation, with the id of a message that was sent for it. */
+function basisOf({ service, organization, parameters, known }: ApprovedContent, sent?: string): Promise<string> {
+  return sha256(JSON.stringify([service, organization, parameters.conversation_id, known, sent]))
 }
 
 function storageFailed(key: string | undefined, thrown: unknown): ApprovalsError {

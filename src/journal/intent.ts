@@ -4,7 +4,7 @@ import { InvalidArgumentError, RequestError, SupportWorkspaceError } from '../er
 import { untilAborted } from '../shared/abort.ts'
 import type { FindEffect } from './effects.ts'
 import { type Doubt, UnconfirmedWriteError } from './journal-errors.ts'
-import { revised, type WriteRecord } from './records.ts'
+import type { WriteRecord } from './records.ts'
 import { type Before, Sending } from './sending.ts'
 import { watch } from './watch.ts'
 import { describeWrite, type Shared, type Write } from './write.ts'
@@ -201,7 +201,7 @@ export class Intent {
 
   /** Leaves a write unconfirmed. Returns if its record has changed meanwhile. */
   async #leave(write: Write, stored: WriteRecord, doubt: Doubt): Promise<undefined> {
-    const unconfirmed = revised({ ...stored, state: 'unconfirmed' })
+    const unconfirmed: WriteRecord = { ...stored, state: 'unconfirmed' }
     const isKnown = stored.state === 'unconfirmed'
     if (!isKnown && !(await this.#shared.records.replace(this.#key, stored, unconfirmed))) return
     if (this.#failure !== undefined) this.#shared.unconfirmed += 1

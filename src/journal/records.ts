@@ -1,4 +1,3 @@
-import { randomId } from '../shared/bytes.ts'
 import {
   Entries,
   type FieldChecks,
@@ -40,8 +39,6 @@ export interface WriteCheck extends Pick<WriteEntry, 'key' | 'operation'> {
 
 /** The record that the storage keeps under a key. */
 export interface WriteRecord extends Omit<WriteEntry, 'key'> {
-  /** Random, and different in each text of the record. */
-  readonly version: string
   /** The id of the user of the token. Undefined if `/me` returned no user. */
   readonly author?: string | undefined
   /** SHA-256 digest of the address of the service and the organization. */
@@ -54,21 +51,12 @@ export interface WriteRecord extends Omit<WriteEntry, 'key'> {
   readonly attempt: string
   /** Longest duration of an attempt, in milliseconds. */
   readonly timeout: number
-  /**
-   * How long processes have checked the write while it was `sending`, in milliseconds. `isSame` ignores this field,
-   * because it changes during each check.
-   */
+  /** How long processes have checked the write while it was `sending`, in milliseconds. */
   readonly watched?: number | undefined
-}
-
-/** Returns a record with a new version. */
-export function revised(record: Omit<WriteRecord, 'version'>): WriteRecord {
-  return { ...record, version: randomId() }
 }
 
 /** The checks of the fields of a record. A missing timeout would make a wait endless. */
 export const recordFields: FieldChecks<WriteRecord> = {
-  version: isText,
   state: isOneOf('sending', 'applied', 'unconfirmed'),
   ...{ operation: isText, path: isText, place: isText, input: isText, attempt: isText },
   ...{ id: isOptional(isText), mark: isOptional(isText), author: isOptional(isText) },
@@ -92,9 +80,10 @@ export class WriteRecords {
     const failed = (key: string | undefined, thrown: unknown) => new WriteJournalError(key, thrown)
     // Connections can be in the same storage, and approvals, whose keys are also names of writes.
     const kind = { prefix: 'writes:', texts: new StoredTexts(), format: 1, fields: recordFields, failed }
-    const [open, final] = ['open', 'final'].map((shelf) => new GuardedStorage(storage, `approvals:${shelf}:`, failed))
+    const open = new GuardedStorage(storage, 'approvals:open:', failed)
+    const final = new GuardedStorage(storage, 'approvals:final:', failed)
     // A proposal that ends is written as final before it is removed as open.
-    const isForeign = async (key: string) => (await open?.get(key)) !== null || (await final?.get(key)) !== null
+    const isForeign = async (key: string) => (await open.get(key)) !== null || (await final.get(key)) !== null
     return new WriteRecords(Object.assign(new Entries(storage, kind), { isForeign }))
   }
 
@@ -129,8 +118,7 @@ export class WriteRecords {
   }
 }
 
-/** Whether two records are the same, apart from `watched`. */
+/** Whether two records say the same about the same attempt. How long it was watched does not matter. */
 export function isSame(one: WriteRecord | undefined, other: WriteRecord | undefined): boolean {
-  if (one?.version === other?.version) return true
-  return one?.state === 'sending' && other?.state === 'sending' && one.attempt === other.attempt
+  return one?.attempt === other?.attempt && one?.state === other?.state && one?.id === other?.id
 }

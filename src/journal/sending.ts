@@ -5,7 +5,7 @@ import { randomId } from '../shared/bytes.ts'
 import { idOf } from './effects.ts'
 import { usedTwice } from './journal-errors.ts'
 import { LastLook } from './last-look.ts'
-import { revised, type WriteRecord } from './records.ts'
+import type { WriteRecord } from './records.ts'
 import type { Sender, Shared, Write } from './write.ts'
 
 /** Looks whether the write is still right. Throws to prevent it. */
@@ -69,7 +69,7 @@ export class Sending {
     try {
       const reply = await next()
       const id = idOf(reply.data)
-      if (this.stored !== undefined) await this.#answer(revised({ ...this.stored, state: 'applied', id }))
+      if (this.stored !== undefined) await this.#answer({ ...this.stored, state: 'applied', id })
       return { reply, id }
     } catch (thrown) {
       await this.#change.catch(() => {})
@@ -162,7 +162,7 @@ export class Sending {
   async #take(): Promise<void> {
     const { records, clock } = this.#shared
     const sentAt = this.stored?.sentAt ?? clock.now()
-    const next = revised({ ...this.#write.record, state: 'sending', attempt: randomId(), sentAt })
+    const next: WriteRecord = { ...this.#write.record, state: 'sending', attempt: randomId(), sentAt }
     if (!(await records.replace(this.#key, this.stored, next))) {
       this.#isOutdated = true
       throw new SupportWorkspaceError('Another process sends this write.', { hint: 'Wait for it.' })
@@ -173,12 +173,10 @@ export class Sending {
 
   async #takeBack(): Promise<void> {
     if (!this.#isRefused) return
-    const next = this.#base && revised(this.#base)
     // The write was sent before this attempt. If another process has confirmed it since, its record must stay.
-    if (next === undefined) await this.#answer(undefined)
-    else await this.#shared.records.replace(this.#key, this.stored, next)
-    this.stored = next
-    this.#base = next
+    if (this.#base === undefined) await this.#answer(undefined)
+    else await this.#shared.records.replace(this.#key, this.stored, this.#base)
+    this.stored = this.#base
     this.#isRefused = false
   }
 

@@ -1,7 +1,7 @@
 import { sleep, untilAborted } from '../shared/abort.ts'
 import { notify } from '../shared/notify.ts'
 import type { Doubt } from './journal-errors.ts'
-import { isSame, revised, type WriteRecord } from './records.ts'
+import { isSame, type WriteRecord } from './records.ts'
 import { lookFor, type Shared, type Write } from './write.ts'
 
 const longestPause = 8_000
@@ -43,13 +43,13 @@ export async function watch(
     notify(shared.onCheck, { key, operation, since: sentAt, until: clock.now() + Math.max(0, Math.ceil(left())) })
     const finding = await untilAborted(lookFor(write, key, found, shared), signal)
     if ('effect' in finding) {
-      await records.replace(key, stored, revised({ ...stored, state: 'applied', id: finding.effect.id }))
+      await records.replace(key, stored, { ...stored, state: 'applied', id: finding.effect.id })
       shared.unconfirmed = 0
       return undefined
     }
     if (isLast) return { ...finding, stored }
     const now = Math.floor(performance.now() - start)
     if (now <= (stored.watched ?? 0)) continue
-    await untilAborted(records.replace(key, stored, revised({ ...stored, watched: now })), signal)
+    await untilAborted(records.replace(key, stored, { ...stored, watched: now }), signal)
   }
 }

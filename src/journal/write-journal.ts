@@ -15,21 +15,13 @@ import {
   checkOneOf,
   checkPositive,
   checkText,
-  mustBe,
   readOptions,
 } from '../shared/check-options.ts'
-import { checkStorage, type KeyValueStorage } from '../storage/interface.ts'
+import { checkMethods, checkStorage, type KeyValueStorage } from '../storage/interface.ts'
 import type { FindEffect } from './effects.ts'
 import { Intent, type OnceOptions } from './intent.ts'
 import { type WriteJournalError, WriteResolvedError, type WriteState } from './journal-errors.ts'
-import {
-  revised,
-  type WriteCheck,
-  type WriteEntries,
-  type WriteEntry,
-  type WriteRecord,
-  WriteRecords,
-} from './records.ts'
+import { type WriteCheck, type WriteEntries, type WriteEntry, type WriteRecord, WriteRecords } from './records.ts'
 import { ServiceClock } from './service-clock.ts'
 import type { Shared } from './write.ts'
 
@@ -150,9 +142,7 @@ export class WriteJournal<A extends Actor = Actor> {
     checkObject('options', options, 'Pass at least `workspace` and `storage`.')
     const { workspace } = options
     const given = readOptions(options, journalChecks, 'a journal')
-    if (typeof workspace?.withOptions !== 'function') {
-      throw mustBe('a client', 'workspace', workspace, 'Pass a `SupportWorkspace`.')
-    }
+    checkMethods('workspace', workspace, ['withOptions'], 'Pass a `SupportWorkspace`.')
     const clock = new ServiceClock()
     const reader = workspace.withOptions({ middleware: clock.middleware, fresh: true })
     this.#workspace = workspace
@@ -249,7 +239,7 @@ export class WriteJournal<A extends Actor = Actor> {
   async resolve(key: string, as: 'applied' | 'absent'): Promise<void> {
     checkOneOf('as', as, ['applied', 'absent'])
     const stored = await this.#shared.records.get(checkText('key', key))
-    const next = as === 'applied' && stored ? revised({ ...stored, state: 'applied' }) : undefined
+    const next = as === 'applied' && stored ? ({ ...stored, state: 'applied' } as const) : undefined
     if (stored === undefined) {
       const problem = `The journal has no record of the write "${key}".`
       throw new InvalidArgumentError('key', problem, '`journal.list` shows the writes.')

@@ -875,7 +875,7 @@ describe('the storage', () => {
     const create = (options: object) => () =>
       new WriteJournal(options as { workspace: typeof workspace; storage: never })
     expect(create({ workspace })).toThrow('`storage` lacks `get`, `compareAndSet`, `list`.')
-    expect(create({ storage: memoryStorage() })).toThrow('`workspace` must be a client, not undefined.')
+    expect(create({ storage: memoryStorage() })).toThrow('`workspace` lacks `withOptions`. Pass a `SupportWorkspace`.')
     expect(create({ workspace, storage: memoryStorage(), confirmTimout: 5 })).toThrow(
       '`confirmTimout` is not an option',
     )
