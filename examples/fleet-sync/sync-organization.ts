@@ -22,7 +22,7 @@ const patience = 20_000
 
 /**
  * Runs one pass of an organization. The feed keeps in its storage what it has seen, and each change until it is applied.
- * So the next job continues where a job was killed, and each change is applied once.
+ * So after a job was killed, the next one begins the pass again, and applies only what is new.
  *
  * After an error of the SDK, the organization is due again after its interval. After any other error, such as a lost
  * database, call this again.
@@ -88,7 +88,7 @@ export async function syncOrganization(options: SyncOptions): Promise<'done' | '
     }
     throw error
   } finally {
-    // The organization was erased meanwhile, with all that the feed had stored until then.
+    // If the organization was erased meanwhile, the feed might have stored more since then.
     const { rowCount } = await database.query('SELECT FROM organizations WHERE key = $1', [key])
     if (rowCount === 0) await eraseFeed(database, key)
   }

@@ -217,11 +217,12 @@ async function prove(): Promise<boolean> {
       ['rows locked', lockRow],
       ['Postgres paused', () => postgres.silence(short ? 6_000 : 30_000)],
       ['Postgres connections ended', postgres.terminate],
-      ['Postgres connections silent for good', () => postgresProxy.silence(short ? 2_000 : 10_000)],
       ['Postgres killed', () => postgres.crash(short ? 2_000 : 5_000)],
-      // Last, because a Redis that was killed has no job of the killed worker that another could take over.
-      ['Redis silent', () => redisProxy.silence(short ? 2_000 : 10_000)],
+      // Late, because a Redis that was killed has no job of the killed worker that another could take over.
       ['Redis killed', () => redis.crash(2_000)],
+      // Last, because a server that is killed ends the connections that have gone silent.
+      ['Postgres connections silent for good', () => postgresProxy.silence(short ? 2_000 : 10_000)],
+      ['Redis silent', () => redisProxy.silence(short ? 2_000 : 10_000)],
     ]
     const [name, run] = kinds[turn % kinds.length]!
     turn += 1
