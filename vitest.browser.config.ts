@@ -22,11 +22,11 @@ export default defineConfig({
         test: { name: 'chromium', include: ['test/browser/**/*.test.ts'], provide: { browser: 'chromium' } },
       },
       {
-        // Redirects, cookies and forms of logins on a server. Before a release also the pages of the sandbox, and what a console prints.
+        // Redirects, cookies and forms of logins on a server. Before a release also the pages of the sandbox.
         extends: true,
         test: {
           name: 'firefox',
-          include: [isFull ? 'test/browser/{login-*,con*,printed}.test.ts' : 'test/browser/login-*.test.ts'],
+          include: [isFull ? 'test/browser/{login-*,con*}.test.ts' : 'test/browser/login-*.test.ts'],
           provide: { browser: 'firefox' },
         },
       },

@@ -1,6 +1,6 @@
 import { AuthenticationError } from '../errors/index.ts'
 import { safeCause } from '../errors/redact.ts'
-import type { EndTurn, RateLimiter, RefusedRequest } from '../rate-limiter/index.ts'
+import type { EndTurn, RateLimiter } from '../rate-limiter/index.ts'
 import { checkAccessToken } from '../shared/credentials.ts'
 import { notify } from '../shared/notify.ts'
 import type { Reply } from './call.ts'
@@ -17,14 +17,14 @@ import { readHeaders } from './headers.ts'
 export async function sendAttempt(record: CallRecord, url: string): Promise<Reply> {
   const accessToken = await tokenOf(record)
   const headers = await headersOf(record, accessToken)
-  const turn = await takeTurn(record)
+  const endTurn = await takeTurn(record)
   try {
     const reply = await guarded(record, accessToken, () => exchange(record, url, headers))
-    turn.end('served')
+    endTurn('served')
     return reply
   } catch (thrown) {
     const failure = record.failureOf(thrown)
-    turn.end(failure)
+    endTurn(failure)
     const isInvalid = failure?.error instanceof AuthenticationError && failure.error.code === 'invalid_token'
     if (isInvalid) await reportInvalidToken(record, failure.error, accessToken)
     throw thrown
@@ -86,7 +86,7 @@ async function guarded(record: CallRecord, accessToken: string, send: () => Prom
  *
  * @param use checks what it returns
  */
-export async function ask<Value, Result>(
+async function ask<Value, Result>(
   record: CallRecord,
   part: CallerPart,
   run: () => Value | PromiseLike<Value>,
@@ -103,17 +103,11 @@ export async function ask<Value, Result>(
   }
 }
 
-/** Ends a permit, if the limiter wants to know. */
-type EndPermit = ((refused?: RefusedRequest, failure?: 'unserved') => void) | undefined
-
-/** A permit of the rate limiter. */
-interface Turn {
-  /** Says that the service has served the request, or how the request failed. */
-  end(result: 'served' | Failure | undefined): void
-}
-
-/** Gets a permit of the rate limiter. */
-export async function takeTurn(record: CallRecord): Promise<Turn> {
+/**
+ * Gets a permit of the rate limiter. Returns the function that ends it, and which gets the failure of the request unless
+ * the service has served it.
+ */
+async function takeTurn(record: CallRecord): Promise<(result: 'served' | Failure | undefined) => void> {
   const { rateLimiter, rateLimitKey, findRateLimitKey } = record.settings
   const found = rateLimitKey ?? findRateLimitKey()
   const key = typeof found === 'string' ? found : await record.clock.run(found)
@@ -122,22 +116,24 @@ export async function takeTurn(record: CallRecord): Promise<Turn> {
   const servedBefore = record.servedBefore ?? tally.served
   const end = await acquire(record, rateLimiter, key)
   record.servedBefore = tally.served
-  return {
-    end(result) {
-      const failure = result === 'served' ? undefined : result
-      if (failure?.isHeldBack) failure.countsAsRetry = tally.served === servedBefore
-      if (failure?.head?.status === 429) {
-        failure.countsAsRetry = tally.served === servedBefore
-        return notify(end, { retryAfter: failure.retryAfter })
-      }
-      const hasServed = result === 'served' || isServed(failure?.head?.status)
-      if (hasServed) tally.served += 1
-      notify(end, undefined, hasServed ? undefined : 'unserved')
-    },
+  return (result) => {
+    const failure = result === 'served' ? undefined : result
+    const isLimited = failure?.head?.status === 429
+    if (failure !== undefined && (isLimited || failure.isHeldBack))
+      failure.countsAsRetry = tally.served === servedBefore
+    if (isLimited) return notify(end, { retryAfter: failure.retryAfter })
+    const hasServed = result === 'served' || isServed(failure?.head?.status)
+    if (hasServed) tally.served += 1
+    notify(end, undefined, hasServed ? undefined : 'unserved')
   }
 }
 
-async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string): Promise<EndPermit> {
+/** Returns the function that ends the permit, if the limiter wants to know. */
+async function acquire(
+  record: CallRecord,
+  rateLimiter: RateLimiter,
+  key: string,
+): Promise<Exclude<EndTurn, void> | undefined> {
   const { call, settings, clock, start } = record
   const canWait = call.maxRetries > 0
   let heldBack: unknown

@@ -18,7 +18,7 @@ import type { CallOptions } from './options.ts'
 import { validateInput } from './validation.ts'
 
 /** A call with copies of its arguments, which the caller cannot change. Each attempt adds its headers. */
-export interface PreparedCall extends CallSettings {
+export interface PreparedCall {
   readonly operation: Operation
   /** The path with the values of its parameters. */
   readonly path: string
@@ -28,6 +28,11 @@ export interface PreparedCall extends CallSettings {
   /** JSON text, if there is a body. */
   readonly body: string | undefined
   readonly signal: AbortSignal | undefined
+  readonly timeout: number
+  readonly totalTimeout: number
+  readonly maxRetries: number
+  /** The headers of the call, which are added to the headers of the client. */
+  readonly headers: HeaderSource
   /** The page number of a list, starting at 1. */
   readonly page?: number | undefined
   /**
@@ -42,15 +47,6 @@ export interface CapturedCall {
   readonly call: PreparedCall
   /** The call as the schemas have returned it. A promise if a schema is asynchronous. */
   readonly checked: PreparedCall | Promise<PreparedCall>
-}
-
-/** The checked options of a call, with the client's as defaults. */
-export interface CallSettings {
-  readonly timeout: number
-  readonly totalTimeout: number
-  readonly maxRetries: number
-  /** The headers of the call, which are added to the headers of the client. */
-  readonly headers: HeaderSource
 }
 
 const inputNames = { path: true, query: true, body: true } satisfies Record<keyof OperationInput, true>
@@ -84,7 +80,7 @@ export function captureCall(
   operation: Operation,
   input: OperationInput,
   { signal, extraQuery, extraBody, headers = noParameters, ...given }: CheckedCallOptions,
-  defaults: Omit<CallSettings, 'headers'>,
+  defaults: Pick<PreparedCall, 'timeout' | 'totalTimeout' | 'maxRetries'>,
 ): CapturedCall {
   if (isCustom(operation)) checkCustom(operation, input)
   const { body, path = noParameters } = input

@@ -1,7 +1,7 @@
 import { SupportWorkspaceError } from '../errors/index.ts'
 import { safeCause } from '../errors/redact.ts'
 import { AdaptiveRateLimiter, type RateLimiter } from '../rate-limiter/index.ts'
-import { type Actor, checkActor } from '../shared/actor.ts'
+import { checkActor } from '../shared/actor.ts'
 import { sha256 } from '../shared/bytes.ts'
 import {
   type Check,
@@ -24,7 +24,7 @@ import { checkHeaders, copyAppInfo, type HeaderSource, userAgent } from './heade
 import { type Hooks, hookNames } from './hooks.ts'
 import { createLog, loggingDrift, loggingHooks, logLevels } from './logging.ts'
 import type { Guard, Middleware } from './middleware.ts'
-import type { AccessTokenSource, ClientOptions, Drift, Logger, ValidationMode } from './options.ts'
+import type { AccessTokenSource, ClientOptions, Drift, Logger } from './options.ts'
 
 const clientChecks = {
   baseUrl: (_, value) => (value instanceof URL ? value.href : value),
@@ -96,66 +96,36 @@ interface TokenSource extends AccessTokenSource {
 }
 
 /** The settings of a client: its checked options with defaults. */
-export interface ClientSettings {
-  /** The options that the client was made with. */
-  readonly given: CheckedClientOptions
-  readonly baseUrl: URL
-  readonly tokenSource: TokenSource
-  readonly actor: Actor | undefined
-  readonly scopes: readonly string[] | undefined
-  readonly fetch: WebFetch | undefined
-  readonly timeout: number
-  readonly totalTimeout: number
-  readonly maxRetries: number
-  readonly maxRetryAfter: number
-  readonly maxResponseBytes: number
-  readonly validation: ValidationMode
-  readonly onDrift: ((drift: Drift) => unknown) | undefined
-  readonly hooks: Hooks | undefined
-  readonly context: unknown
-  /** Headers of the client. Later entries take precedence. */
-  readonly headers: readonly HeaderSource[]
-  readonly middleware: readonly Middleware[]
-  readonly guard: Guard | undefined
-  readonly fresh: boolean
-  /** Whether the calls give way to writes, where the rate limiter allows it. */
-  readonly background: boolean
-  readonly rateLimiter: RateLimiter
-  /** Undefined if the key is the digest of the token, which is computed later. */
-  readonly rateLimitKey: string | undefined
-  /** Returns the digest of the token. Used only without a `rateLimitKey`. */
-  readonly findRateLimitKey: () => string | Promise<string>
-}
+export type ClientSettings = Readonly<ReturnType<typeof settingsOf>>
 
-/** Returns the checked options of a client, with defaults. */
-export function settingsOf(given: CheckedClientOptions): ClientSettings {
+export function settingsOf(given: CheckedClientOptions) {
   checkRuntime()
-  const { hooks, onDrift, headers, appInfo, accessToken } = given
+  const { hooks, onDrift, accessToken, ...options } = given
   const log = createLog(given.logger, given.logLevel)
-  const rateLimitKey = given.rateLimitKey ?? keyOf(given.rateLimiter, accessToken)
+  // Later entries take precedence.
+  const headers: HeaderSource[] = [{ accept: 'application/json', ...userAgent(given.appInfo) }]
+  if (given.headers !== undefined) headers.push(given.headers)
   return {
+    ...options,
+    /** The options that the client was made with. */
     given,
     baseUrl: parseBaseUrl(given.baseUrl, given.allowInsecureHttp === true),
     tokenSource: readTokenSource(accessToken),
-    actor: given.actor,
-    scopes: given.scopes,
-    fetch: given.fetch,
     timeout: given.timeout ?? 30_000,
     totalTimeout: given.totalTimeout ?? 120_000,
     maxRetries: given.maxRetries ?? 2,
     maxRetryAfter: given.maxRetryAfter ?? 60_000,
     maxResponseBytes: given.maxResponseBytes ?? 32 * 1024 * 1024,
     validation: given.validation ?? 'observe',
-    onDrift: log === undefined || onDrift === undefined ? onDrift : loggingDrift(onDrift, log),
-    context: given.context,
-    hooks: log === undefined ? hooks : loggingHooks(hooks ?? {}, log),
-    headers: [{ accept: 'application/json', ...userAgent(appInfo) }, ...(headers ? [headers] : [])],
+    onDrift: onDrift && log ? loggingDrift(onDrift, log) : onDrift,
+    hooks: log ? loggingHooks(hooks ?? {}, log) : hooks,
+    headers,
     middleware: given.middleware ?? [],
-    guard: given.guard,
     fresh: given.fresh ?? false,
     background: given.background ?? false,
     rateLimiter: given.rateLimiter ?? new AdaptiveRateLimiter(),
-    rateLimitKey,
+    rateLimitKey: given.rateLimitKey ?? keyOf(given.rateLimiter, accessToken),
+    /** Returns the digest of the token, which is the key of a client without a `rateLimitKey`. */
     findRateLimitKey: rememberDigest(accessToken as string),
   }
 }

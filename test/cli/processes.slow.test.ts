@@ -98,19 +98,6 @@ describe('after its work', () => {
   })
 })
 
-test('logins of two processes at once are both there', async () => {
-  const sandbox = await startSandbox()
-  const env = { ...process.env, SUPPORT_WORKSPACE_URL: sandbox.url, XDG_DATA_HOME: createFolder() }
-  const start = (...args: string[]) =>
-    new Promise<string>((resolve) => {
-      const child = execFile(process.execPath, [cli, ...args, '--json'], { env }, (_error, stdout) => resolve(stdout))
-      child.stdin?.end(sandbox.issueToken())
-    })
-  await Promise.all(['one', 'two'].map((name) => start('login', '--with-token', '--profile', name)))
-  const lines = (await start('logins')).trim().split('\n')
-  expect(lines.map((line) => JSON.parse(line).name).sort()).toEqual(['one', 'two'])
-})
-
 describe.skipIf(process.platform !== 'linux')('where space ends', () => {
   /** Runs a line of a shell, in which `$command` is the command, in a new folder with access to a sandbox. */
   async function setUp() {

@@ -4,8 +4,6 @@ import type { ConnectionStoreOptions } from '../../src/oauth/index.ts'
 import type { Fault, Sandbox } from '../../src/sandbox/index.ts'
 import { AccessToken } from '../../src/shared/access-token.ts'
 import { rejection } from '../helpers/client.ts'
-import { failingCallbacks } from '../helpers/failing-callbacks.ts'
-import { unhandledDuring } from '../helpers/unhandled.ts'
 import { type Method, mapStorage, watched } from './helpers/storages.ts'
 import { connectedStore, makeStore, secret, storeError, unreadableIn, useSandbox } from './helpers/store.ts'
 
@@ -230,17 +228,6 @@ describe('a retired secret', () => {
     expect(await later.list().toArray()).toHaveLength(40)
     expect(await rotating.reseal()).toEqual({ checked: 40, resealed: 0, unreadable: [] })
   })
-
-  test.each(failingCallbacks(new Error('no log')))(
-    'is replaced by reseal even if onProgress %s',
-    async (_title, onProgress) => {
-      const { rotating } = await sealedWithTheOld(3)
-      const unhandled = await unhandledDuring(async () => {
-        expect(await rotating.reseal({ onProgress })).toEqual({ checked: 3, resealed: 3, unreadable: [] })
-      })
-      expect(unhandled).toEqual([])
-    },
-  )
 
   test('does not stop reseal at a connection that was removed, replaced or damaged since it was listed', async () => {
     const { rotating, old, watch, storage, keys } = await sealedWithTheOld(4)

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { installPacked, type Project } from '../package/packed.ts'
 import { importsOf, programOf, readPage, root } from './page.ts'
 import { programs } from './programs/index.ts'
+import { runByEngines } from './programs/jobs.ts'
 import { install, makeFolder, openReader, type Program } from './reader.ts'
 
 /** As the page on TypeScript says. */
@@ -46,7 +47,7 @@ describe.each(Object.entries(programs).filter(([path]) => path.includes(only)))(
   }
 
   // `test/engines` installs the packages of the others, and compiles and runs their programs.
-  const isHere = Object.values(entries).some((entry) => typeof entry === 'function')
+  const isHere = Object.values(entries).some((entry) => entry !== runByEngines)
   beforeAll(() => (isHere ? install(page, modules(), project.installed) : undefined))
 
   test('has an entry for each program', () => {

@@ -10,7 +10,6 @@ import {
 } from '../../src/oauth/index.ts'
 import { createSealer } from '../../src/shared/seal.ts'
 import { rejection } from '../helpers/client.ts'
-import { failingCallbacks } from '../helpers/failing-callbacks.ts'
 import {
   redirectUri,
   type Site,
@@ -167,18 +166,6 @@ describe('with a failing onConnected', () => {
 })
 
 describe('an onError', () => {
-  const away = new Error('the log is away')
-  test.each(failingCallbacks(away))(
-    'that %s is called once, and makes the handler reject with its error',
-    async (_title, fail) => {
-      const onError = vi.fn(fail)
-      const broken = makeSite({ handlers: { onConnected: () => Promise.reject(new Error('x')), onError } })
-      await expect(broken.browser().go(`${siteUrl}/login`)).rejects.toBe(away)
-      await expect(broken.login.callback(new Request(`${redirectUri}?code=1&state=2`))).rejects.toBe(away)
-      expect(onError).toHaveBeenCalledTimes(2)
-    },
-  )
-
   test('gets data and returnTo, or the defaults if the login is unknown, and can replace the page', async () => {
     const seen: unknown[] = []
     const onError: LoginHandlersOptions['onError'] = (_error, { data, returnTo, status }) => {

@@ -45,20 +45,6 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   cli: ['.', 'api', 'client', 'journal', 'oauth', 'sandbox', 'storage', 'fault-test'],
 }
 
-/** The layers of the sandbox, as listed in its index, from the bottom up: what else each imports, besides packages and itself. */
-const sharedFiles = '(addresses|app-env|html-page|http|request-log|sandbox-data|sandbox-options)[.]ts'
-const belowShared = ['data/', 'checks[.]ts']
-const belowServer = [sharedFiles, ...belowShared]
-const sandboxLayers: [layer: string, imports: readonly string[]][] = [
-  ['data/', []],
-  ['faults/', ['checks[.]ts', 'app-env[.]ts']],
-  [sharedFiles, ['faults/', ...belowShared]],
-  ['oauth/', belowServer],
-  ['operations/', belowServer],
-  ['console/', ['faults/', ...belowServer]],
-  ['server/', ['oauth/', 'operations/', 'faults/', ...belowServer]],
-]
-
 const packages = '[^/.]+$|@?[^/.]+/[^.]+$'
 
 const rules: readonly Rule[] = [
@@ -79,16 +65,6 @@ const rules: readonly Rule[] = [
         `^(${folder}/|shared/|errors/|(storage|journal)/interface[.]ts$|(${others.map((other) => join(other, 'index[.]ts')).join('|') || '-'})$|${packages})`,
       ),
     })),
-  ...sandboxLayers.map(([layer, imports]) => ({
-    title: `sandbox/${layer} imports only lower layers`,
-    from: new RegExp(`^sandbox/${layer}`),
-    only: new RegExp(`^(sandbox/(${[layer, ...imports].join('|')})|errors/|shared/|${packages})`),
-  })),
-  {
-    title: 'only lazy-schemas imports the schemas',
-    from: /^(?!client\/(lazy-schemas\.ts$|schemas\/))/,
-    never: /^client\/(schemas\/|generated\/schemas\.ts$)/,
-  },
   { title: 'only otel/ imports OpenTelemetry', from: /^(?!otel\/)/, never: /^@opentelemetry\// },
 ]
 
@@ -112,10 +88,6 @@ describe('import rules', () => {
   test.each(rules.map((rule) => [rule.title, rule] as const))('%s', (_, rule) => {
     expect(breachesOf(rule)).toEqual([])
   })
-
-  test('files do not import each other in a cycle', () => {
-    expect(cycles()).toEqual([])
-  })
 })
 
 function breachesOf({ from, only, never }: Rule): string[] {
@@ -126,21 +98,6 @@ function breachesOf({ from, only, never }: Rule): string[] {
         .filter((path) => (only !== undefined && !only.test(path)) || never?.test(path))
         .map((path) => `${file} → ${path}`),
     )
-}
-
-/** Returns one path for each file at which a walk along the imports meets itself. */
-function cycles(): string[] {
-  const found: string[] = []
-  const done = new Set<string>()
-  const walk = (file: string, path: readonly string[]): void => {
-    const start = path.indexOf(file)
-    if (start !== -1) found.push([...path.slice(start), file].join(' → '))
-    if (start !== -1 || done.has(file)) return
-    for (const imported of imports.get(file) ?? []) walk(imported, [...path, file])
-    done.add(file)
-  }
-  for (const file of imports.keys()) walk(file, [])
-  return found
 }
 
 function importsOf(file: string, text: string): string[] {

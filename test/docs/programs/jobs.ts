@@ -1,10 +1,8 @@
-import { spawnSync } from 'node:child_process'
 import { appendFile, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { SupportWorkspace } from 'support-workspace-sdk'
 import type { Sandbox } from 'support-workspace-sdk/sandbox'
-import { expect, onTestFinished, vi } from 'vitest'
-import { startRedis } from '../../fleet/helpers/redis-server.ts'
-import type { Program, Programs, Reader } from '../reader.ts'
+import { expect, vi } from 'vitest'
+import type { Programs, Reader } from '../reader.ts'
 
 /** Loads code into a program before its own. */
 const preload = (code: string) => ({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` })
@@ -308,43 +306,7 @@ async function exportAll(reader: Reader): Promise<void> {
   expect((await read()).map(({ id }) => id)).toEqual(ids().filter((id) => id !== removed))
 }
 
-/** Runs a program of workers on a Redis, with another one that adds jobs and then sends SIGTERM. */
-function withRedis(jobs: string, check: (reader: Reader, result: string) => void | Promise<void>): Program {
-  return async (reader) => {
-    if (spawnSync('redis-server', ['--version']).status !== 0) {
-      if (process.env.REQUIRE_REDIS === '1') expect.fail('needs redis-server in the PATH')
-      return
-    }
-    const redis = await startRedis()
-    onTestFinished(() => redis.close())
-    const conversationId = reader.sandbox.state.conversations[0]?.id
-    await writeFile(
-      `${reader.folder}/add-jobs.mts`,
-      `import { Queue, QueueEvents } from 'bullmq'
-      import { Redis } from 'ioredis'
-      const connection = { url: process.env.REDIS_URL }
-      const data = { conversationId: '${conversationId}', html: '<p>On it.</p>' }
-      async function add(name: string, given = {}) {
-        const queue = new Queue(name, { connection })
-        const events = new QueueEvents(name, { connection })
-        await events.waitUntilReady()
-        const job = await queue.add('job', { ...data, ...given })
-        const result = await job.waitUntilFinished(events)
-        await Promise.all([queue.close(), events.close()])
-        return result
-      }
-      ${jobs}
-      process.kill(process.pid, 'SIGTERM')`,
-    )
-    const { code, stdout, stderr } = await reader.run({ file: 'add-jobs.mts', env: { REDIS_URL: redis.url } })
-    expect(code, stderr).toBe(0)
-    await check(reader, stdout.trim())
-  }
-}
-
-const newestMessage = ({ sandbox: { state } }: Reader) => state.messages(state.conversations[0]?.id ?? '')[0]?.id
-
-const runByEngines = { typesOnly: 'run by the test of the job engines' }
+export const runByEngines = { typesOnly: 'run by the test of the job engines' }
 
 export const jobs: Programs = {
   'docs/reply.md': {
@@ -423,29 +385,8 @@ export const jobs: Programs = {
     },
   },
   'docs/bullmq.md': {
-    'bullmq.mts': withRedis(
-      `await import('./bullmq.mts')
-      console.log(await add('replies'), await add('counts'))`,
-      (reader, result) => {
-        expect(result).toBe(`${newestMessage(reader)} 120`)
-        expect(reader.sandbox.state.writes).toHaveLength(1)
-      },
-    ),
-    'organizations.mts': withRedis(
-      `const { ConnectionStore } = await import('support-workspace-sdk/oauth')
-      const { redisStorage } = await import('support-workspace-sdk/storage')
-      const redis = new Redis(connection.url)
-      const { SUPPORT_WORKSPACE_URL: baseUrl, SUPPORT_WORKSPACE_TOKEN: accessToken, LOGIN_SECRET: secret } = process.env
-      const { key } = await new ConnectionStore({ baseUrl, secret, storage: redisStorage(redis) }).save(accessToken)
-      redis.disconnect()
-      await import('./organizations.mts')
-      console.log(await add('organization-replies', { key }))`,
-      async (reader, result) => {
-        expect(result).toBe(newestMessage(reader))
-        const env = { LOGIN_SECRET: undefined }
-        expect((await reader.run({ env })).stderr).toContain('must be a string of at least 32 characters')
-      },
-    ),
+    'bullmq.mts': { typesOnly: 'run by background-jobs.slow.test.ts' },
+    'organizations.mts': { typesOnly: 'run by background-jobs.slow.test.ts' },
   },
   'docs/inngest.md': { 'inngest.mts': runByEngines },
   'docs/trigger-dev.md': { 'trigger.mts': runByEngines },
