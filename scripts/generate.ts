@@ -154,45 +154,30 @@ function fieldSchema({ type, model }: ApiField): string {
 
 function operationsFile(): string {
   const byResource = Object.entries(Object.groupBy(all, ({ id }) => id.split('.')[0] ?? id))
+  const nameOf = (resource: string) => `${resource.replace(/s$/, '')}Operations`
   const groups = byResource.map(([resource, group = []]) => {
-    if (resource === 'me') return `export const meOperation = ${dataOf(group[0])} as const satisfies Operation`
-    const members = group.map((operation) => `${operation.id.split('.')[1]}: ${dataOf(operation)}`)
-    const name = `${resource === 'organization' ? resource : resource.slice(0, -1)}Operations`
-    return `export const ${name} = {\n${members.join(',\n')},\n} as const satisfies Operations`
+    const members = group.map((operation) => `${operation.id.split('.').at(-1)}: ${dataOf(operation)}`)
+    return `export const ${nameOf(resource)} = {\n${members.join(',\n')},\n} as const satisfies Operations`
   })
-  return `import type { Operation } from '../../core/index.ts'
-import { lazySchema } from '../lazy-schemas.ts'
+  return `import { lazySchema } from '../lazy-schemas.ts'
 import type { Operations } from '../resources/resource.ts'
 
 ${groups.join('\n\n')}
+
+/** The operations of each resource, by the name of its property on the client. */
+export const operationsByResource = { ${byResource.map(([resource]) => `${resource}: ${nameOf(resource)}`).join(', ')} } as const
 `
 }
 
-function dataOf(operation: ApiOperation | undefined): string {
-  if (operation === undefined) throw new Error('The operation is missing.')
-  const { id, method, path, scope, actor, evidence, envelope, body, response } = operation
-  const parts = [
-    `id: '${id}'`,
-    `method: '${method}'`,
-    `path: '${path}'`,
-    scope && `scope: '${scope}'`,
-    actor === 'self' && `actor: 'self'`,
-    `evidence: '${evidence}'`,
-    envelope !== 'item' && `envelope: '${envelope}'`,
-    body && `body: /* @__PURE__ */ lazySchema('${body}')`,
-    response && `response: /* @__PURE__ */ lazySchema('${response}')`,
-  ]
-  return `{\n${parts.filter(Boolean).join(',\n')},\n}`
+/** Returns the data that a call needs. Biome removes the quotes of the names. */
+function dataOf({ id, method, path, scope, actor, evidence, envelope, body, response }: ApiOperation): string {
+  const own = { actor: actor === 'self' ? actor : undefined, envelope: envelope === 'item' ? undefined : envelope }
+  const data = { id, method, path, scope, actor: own.actor, evidence, envelope: own.envelope, body, response }
+  return JSON.stringify(data).replace(/("body"|"response"):("\w+")/g, '$1: /* @__PURE__ */ lazySchema($2)')
 }
 
 /** Returns a comment, in lines of at most 120 characters. */
 function comment(text: string): string {
   if (text.length <= 110) return `/** ${text} */`
-  const lines = ['']
-  for (const word of text.split(' ')) {
-    const line = lines.at(-1) ?? ''
-    if (line.length + word.length > 112) lines.push(word)
-    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`
-  }
-  return `/**\n${lines.map((line) => ` * ${line}`).join('\n')}\n */`
+  return `/**\n${text.replace(/(.{1,112})(?: |$)/g, ' * $1\n')} */`
 }

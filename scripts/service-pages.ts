@@ -1,8 +1,9 @@
-// Writes what is generated from src/api: docs/methods-and-fields.md, and the notes on operations in docs/service.md.
+// Writes the parts of docs/methods-and-fields.md and docs/service.md that are generated from src/api. `npm run docs`
 import { readFile, writeFile } from 'node:fs/promises'
 import {
   type ApiField,
   type ApiModel,
+  type ApiOperation,
   type Fact,
   type ModelName,
   models,
@@ -11,25 +12,26 @@ import {
 } from '../src/api/index.ts'
 
 const root = new URL('../', import.meta.url)
-const generated = '<!-- Generated from src/api by `npm run docs`. -->'
 
 if (import.meta.main) {
   for (const [path, text] of Object.entries(await generatedPages())) await writeFile(new URL(path, root), text)
 }
 
-/** Returns the text of each generated page, by its path from the root of the project. */
+/** Returns the text of each page with generated parts, by its path from the root of the project. */
 export async function generatedPages(): Promise<Record<string, string>> {
-  return {
-    'docs/service.md': withNotes(await readFile(new URL('docs/service.md', root), 'utf8')),
-    'docs/methods-and-fields.md': fieldsPage(),
-  }
+  const paths = ['docs/service.md', 'docs/methods-and-fields.md']
+  const pages = paths.map(async (path) => [path, withParts(await readFile(new URL(path, root), 'utf8'))])
+  return Object.fromEntries(await Promise.all(pages))
 }
 
-/** Returns the page of facts, which is written by hand, with new lists of the notes on operations. */
-function withNotes(page: string): string {
+/** Returns a page, which is written by hand, with a new text of each generated part. */
+function withParts(page: string): string {
   return page.replace(
-    /(<!-- notes on (\w+) -->\n)[\s\S]*?(<!-- end -->)/g,
-    (_, start: string, resource: string, end: string) => `${start}\n${notesOf(resource)}\n\n${end}`,
+    /(<!-- (methods|fields|notes on (\w+)) -->\n)[\s\S]*?(<!-- end -->)/g,
+    (_, start: string, part: string, resource: string, end: string) => {
+      const text = part === 'methods' ? methodsTable() : part === 'fields' ? fieldTables() : notesOf(resource)
+      return `${start}\n${text}\n\n${end}`
+    },
   )
 }
 
@@ -42,7 +44,7 @@ function notesOf(resource: string): string {
   return notes.join('\n')
 }
 
-function fieldsPage(): string {
+function methodsTable(): string {
   const rows = Object.values(operations).map((operation) => [
     `\`${operation.id}(${argumentsOf(operation).join(', ')})\``,
     `\`${operation.method} ${operation.path.replace('/api/oauth/v1', '')}\``,
@@ -53,31 +55,11 @@ function fieldsPage(): string {
     sourcesOf(operation),
     `\`${operation.operationId}\``,
   ])
-  return `# Methods and fields
+  return table(['Method', 'Request', 'Scope', 'Actor', 'Repeat', 'Evidence', 'Source', "Service's name"], rows)
+}
 
-${generated}
-
-Every method of the client, the request that it sends, the scope and the actor that its token needs, and how we know it:
-[specification, reference or inferred](service.md). The [fields](#fields) follow. Programs read the same from
-\`support-workspace-sdk/openapi.json\`.
-
-## Methods
-
-All paths are below \`/api/oauth/v1\`. **Inferred** methods are guesses by analogy. The error of a 404 says so, and
-[a probe](probe.md) finds out which of them your service has. *Repeat* says what happens if a request is sent twice: with \`safe\` the
-effect is that of one request, with \`unsafe\` the effect might happen twice, and with \`unknown\` no source tells. *Service's name*
-is the vendor's \`operationId\` where the reference prints one. Elsewhere we made a name of the same form.
-
-${table(['Method', 'Request', 'Scope', 'Actor', 'Repeat', 'Evidence', 'Source', "Service's name"], rows)}
-
-## Fields
-
-*Name* says how name and type of a field are known, *Meaning* how its meaning is known, and *Null* how it is known that it can be
-null or absent. A field of a request without *required* can be left out. Times are integers in seconds since the Unix epoch
-(specification, section 1).
-
-${Object.values(models).map(modelSection).join('\n\n')}
-`
+function fieldTables(): string {
+  return Object.values(models).map(modelSection).join('\n\n')
 }
 
 function modelSection(model: ApiModel): string {
@@ -102,7 +84,7 @@ function typeOf({ type, model, items, format }: ApiField): string {
 }
 
 /** Returns the names of the required arguments: the ids in the path, then the body. */
-export function argumentsOf({ path, body }: { readonly path: string; readonly body?: unknown }): string[] {
+function argumentsOf({ path, body }: ApiOperation): string[] {
   const ids = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
   const camelCase = ids.map((name) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()))
   return body === undefined ? camelCase : [...camelCase, 'body']

@@ -23,7 +23,7 @@ import { scopesIn } from '../shared/scopes.ts'
 import type { WebFetch } from '../shared/web-types.ts'
 import { checkOwnOptions, readEnvironment } from './from-environment.ts'
 import type { Me } from './generated/models.ts'
-import { meOperation } from './generated/operations.ts'
+import { meOperations } from './generated/operations.ts'
 import { Contacts } from './resources/contacts.ts'
 import { Conversations } from './resources/conversations.ts'
 import { Members } from './resources/members.ts'
@@ -129,7 +129,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     const { actor, scopes } = identity
     if (actor !== 'app' && actor !== 'self') {
       throw new UnexpectedResponseError('The service did not say whether the token acts as "app" or "self".', {
-        operation: meOperation.id,
+        operation: meOperations.me.id,
         outcome: 'no-effect',
         remedy: 'fix',
         reason: 'envelope',
@@ -161,7 +161,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
    * ([specification](docs/service.md#identity)).
    */
   me(options?: CallOptions): Call<Me> {
-    return callOperation(ownCore(this, 'me'), meOperation, {}, options)
+    return callOperation(ownCore(this, 'me'), meOperations.me, {}, options)
   }
 
   /**

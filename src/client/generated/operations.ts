@@ -1,17 +1,18 @@
 // Generated from src/api by `npm run generate`. Do not edit.
 
-import type { Operation } from '../../core/index.ts'
 import { lazySchema } from '../lazy-schemas.ts'
 import type { Operations } from '../resources/resource.ts'
 
-export const meOperation = {
-  id: 'me',
-  method: 'GET',
-  path: '/api/oauth/v1/me',
-  evidence: 'specification',
-  envelope: 'bare',
-  response: /* @__PURE__ */ lazySchema('me'),
-} as const satisfies Operation
+export const meOperations = {
+  me: {
+    id: 'me',
+    method: 'GET',
+    path: '/api/oauth/v1/me',
+    evidence: 'specification',
+    envelope: 'bare',
+    response: /* @__PURE__ */ lazySchema('me'),
+  },
+} as const satisfies Operations
 
 export const conversationOperations = {
   list: {
@@ -348,3 +349,16 @@ export const segmentOperations = {
     envelope: 'none',
   },
 } as const satisfies Operations
+
+/** The operations of each resource, by the name of its property on the client. */
+export const operationsByResource = {
+  me: meOperations,
+  conversations: conversationOperations,
+  messages: messageOperations,
+  notes: noteOperations,
+  contacts: contactOperations,
+  members: memberOperations,
+  organization: organizationOperations,
+  tasks: taskOperations,
+  segments: segmentOperations,
+} as const

@@ -1,29 +1,7 @@
 import type { Evidence, Operation } from '../../core/index.ts'
-import {
-  contactOperations,
-  conversationOperations,
-  memberOperations,
-  meOperation,
-  messageOperations,
-  noteOperations,
-  organizationOperations,
-  segmentOperations,
-  taskOperations,
-} from '../generated/operations.ts'
+import { operationsByResource } from '../generated/operations.ts'
 
-/** The operations of each resource, by the name of its property on the client. */
-const groups = {
-  me: { me: meOperation },
-  conversations: conversationOperations,
-  messages: messageOperations,
-  notes: noteOperations,
-  contacts: contactOperations,
-  members: memberOperations,
-  organization: organizationOperations,
-  tasks: taskOperations,
-  segments: segmentOperations,
-} as const
-
+type Groups = typeof operationsByResource
 type Values<Type> = Type[keyof Type]
 type IdOf<Definition> = Definition extends { readonly id: infer Id extends string } ? Id : never
 
@@ -32,9 +10,9 @@ type IdOf<Definition> = Definition extends { readonly id: infer Id extends strin
  *
  * @useDeclaredType
  */
-export type OperationId = Values<{ [Name in keyof typeof groups]: IdOf<Values<(typeof groups)[Name]>> }>
+export type OperationId = Values<{ [Name in keyof Groups]: IdOf<Values<Groups[Name]>> }>
 
-type ReadId = IdOf<Extract<Values<{ [Name in keyof typeof groups]: Values<(typeof groups)[Name]> }>, { method: 'GET' }>>
+type ReadId = IdOf<Extract<Values<{ [Name in keyof Groups]: Values<Groups[Name]> }>, { method: 'GET' }>>
 
 /** The id of a built-in operation that changes something. */
 export type WriteOperationId = Exclude<OperationId, ReadId>
@@ -47,5 +25,5 @@ export const operations: readonly BuiltInOperation[] = /* @__PURE__ */ listOpera
 
 /** A function, so that bundlers leave the list out of programs that do not use it, such as a login in a page. */
 function listOperations(): BuiltInOperation[] {
-  return Object.values(groups).flatMap((group) => Object.values<BuiltInOperation>(group))
+  return Object.values(operationsByResource).flatMap((group) => Object.values<BuiltInOperation>(group))
 }
