@@ -4,11 +4,11 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { FaultRule, Sandbox } from 'support-workspace-sdk/sandbox'
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { jitter } from '../helpers/clock.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
-import { run, start } from './run.ts'
+import { run } from './run.ts'
 
 const startSandbox = useSandboxes()
 const createFolder = useFolder()
@@ -124,24 +124,4 @@ describe('sandbox answer', () => {
     const { code, stderr } = await run(['sandbox', 'answer', 'cnv_1', 'hi', '--port', port])
     expect([code, stderr]).toEqual([2, expect.stringContaining(`http://127.0.0.1:${port} is no sandbox.`)])
   })
-
-  test.each(['nothing', 'half of it'])(
-    'to a server that sends %s can be interrupted, and ends in time',
-    async (sent) => {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      const port = await listen((_, response) => {
-        if (sent !== 'nothing') response.writeHead(400).write('{')
-        resolve()
-      })
-      const args = ['sandbox', 'answer', 'cnv_1', 'hi', '--port', port]
-      const running = start(args)
-      await promise
-      running.interrupt()
-      expect((await running.ended).code).toBe(130)
-      const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => AbortSignal.abort())
-      onTestFinished(() => timeout.mockRestore())
-      expect((await run(args)).code).toBe(2)
-      expect(timeout).toHaveBeenCalledWith(30_000)
-    },
-  )
 })

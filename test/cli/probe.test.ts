@@ -133,11 +133,6 @@ const isOtherList = /\/(contacts|messages)$/
 /** What a service does differently, and what the probe must say of it. Null is not known. */
 const services: [title: string, difference: Difference, expected: Readonly<Record<string, unknown>>][] = [
   ['has pages of 10', { options: { maxLimit: 10 } }, { 'limit.default': '10', 'limit.largest': '10' }],
-  [
-    'has at most 500 in a page',
-    { options: { maxLimit: 500, conversations: 300 } },
-    { 'limit.largest': 'at least 200' },
-  ],
   ['has fewer conversations than its largest page', { options: { maxLimit: 500 } }, { 'limit.largest': null }],
   [
     'rejects a limit above 100',
@@ -172,7 +167,6 @@ const services: [title: string, difference: Difference, expected: Readonly<Recor
     { response: body(/^\/contacts$/, ({ data }) => ({ data })) },
     { 'pages.contacts': 'limit without cursors' },
   ],
-  ['lists open conversations only', conversations((item) => ({ ...item, status: 'open' })), { 'list.closed': null }],
   [
     'lists resolved conversations',
     conversations((item, index) => ({ ...item, status: index === 3 ? 'RESOLVED' : 'open' })),
@@ -182,16 +176,6 @@ const services: [title: string, difference: Difference, expected: Readonly<Recor
     'does not change an entry with a message',
     conversations((item) => ({ ...item, last_message_inserted_at: item.inserted_at })),
     { 'list.message': 'no (5 of 5)' },
-  ],
-  [
-    'changes some entries with a message',
-    conversations((item, index) => ({ ...item, ...(index === 1 && { last_message_inserted_at: 1 }) })),
-    { 'list.message': null, 'order.conversations': 'inserted_at descending' },
-  ],
-  [
-    'has one message in each conversation',
-    { options: { messagesPerConversation: 1 } },
-    { 'list.message': null, 'pages.messages': null, 'order.messages': null },
   ],
   [
     'has the oldest message first',
@@ -205,24 +189,12 @@ const services: [title: string, difference: Difference, expected: Readonly<Recor
   ],
   ['has no tasks', without(/^\/tasks/), { 'tasks.list': 'no', 'tasks.get': null }],
   ['cannot get a contact', without(/^\/contacts\//), { 'contacts.get': 'no' }],
-  ['cannot list notes', without(/\/notes$/), { 'notes.list': 'no' }],
-  [
-    'has another method for tasks',
-    without(/^\/tasks/, () => new Response(null, { status: 405 })),
-    { 'tasks.list': 'no, another method', 'tasks.get': null },
-  ],
   ['forbids tasks', without(/^\/tasks/, forbidden), { 'tasks.list': null, 'tasks.get': null }],
   [
     'has one 404 for ids and paths, and cannot get a contact',
     { ...without(/^\/contacts\//), response: (response) => (response.status === 404 ? unknownPath() : response) },
     { 'contacts.get': null },
   ],
-  [
-    'answers any id',
-    { request: ({ path }) => (/^\/tasks\//.test(path) ? Response.json({ data: { id: path.slice(7) } }) : undefined) },
-    { 'tasks.get': null },
-  ],
-  ['allows any origin', { options: { cors: true } }, { 'headers.cors': 'access-control-allow-origin' }],
 ]
 
 describe.each([['is the sandbox', {}, {}] as (typeof services)[number], ...services])(

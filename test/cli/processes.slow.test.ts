@@ -186,25 +186,20 @@ describe.skipIf(process.getuid?.() !== 0)('a login of a user', () => {
     process.argv.push('command', 'login', '--with-token')
     await import(${urlOf('cli.ts')})`
 
-  test.each<[string, Record<string, string>, string]>([
-    ['without a home', {}, 'This user has no home folder.'],
-    [
-      'whose home is not there',
-      { HOME: '/nowhere' },
-      '/nowhere/.local/share/support-workspace-sdk/logins.db cannot be',
-    ],
-    ['whose home is read-only', { HOME: '/usr' }, 'logins.db cannot be used: EACCES.'],
-  ])('%s says the way out', async (_, env, message) => {
-    const { code, stderr } = await new Promise<{ code: number | null; stderr: string }>((resolve) => {
-      const child = execFile(
-        process.execPath,
-        ['--input-type=module', '-e', script],
-        { env },
-        (_error, _stdout, text) => resolve({ code: child.exitCode, stderr: text }),
-      )
-      child.stdin?.end('swot_x')
-    })
-    expect({ code, stderr }).toEqual({ code: 70, stderr: expect.stringContaining(message) })
-    expect(stderr).toMatch(/Set XDG_DATA_HOME to a folder that you can write to, or SUPPORT_WORKSPACE_TOKEN\./)
-  })
+  test.each<[string, Record<string, string>, string]>([['without a home', {}, 'This user has no home folder.']])(
+    '%s says the way out',
+    async (_, env, message) => {
+      const { code, stderr } = await new Promise<{ code: number | null; stderr: string }>((resolve) => {
+        const child = execFile(
+          process.execPath,
+          ['--input-type=module', '-e', script],
+          { env },
+          (_error, _stdout, text) => resolve({ code: child.exitCode, stderr: text }),
+        )
+        child.stdin?.end('swot_x')
+      })
+      expect({ code, stderr }).toEqual({ code: 70, stderr: expect.stringContaining(message) })
+      expect(stderr).toMatch(/Set XDG_DATA_HOME to a folder that you can write to, or SUPPORT_WORKSPACE_TOKEN\./)
+    },
+  )
 })

@@ -64,20 +64,6 @@ test.each<[Method, (store: ConnectionStore, key: string) => PromiseLike<unknown>
   await expectNoTimer()
 })
 
-test('a list fails when a page does not arrive within 30 seconds', async () => {
-  const storage = {
-    ...mapStorage(),
-    async *list() {
-      yield []
-      await neverSettles()
-    },
-  }
-  const failing = rejection(new ConnectionStore({ baseUrl, storage }).list().toArray())
-  await vi.advanceTimersByTimeAsync(30_000)
-  expect(await failing).toMatchObject({ reason: 'storage_failed' })
-  await expectNoTimer()
-})
-
 test('closes the listing of the storage when an iteration ends early, and leaves no timer', async () => {
   const items = mapStorage()
   const { key } = await new ConnectionStore({ baseUrl, client, storage: items }).save('token-0123456789')

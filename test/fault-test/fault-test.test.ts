@@ -422,18 +422,6 @@ describe('a judgement', () => {
     expect(String(report)).toContain('\n  An error that nobody handled ends the process: ')
   })
 
-  test('check: an error whose message is no text', async () => {
-    const report = await faultTest(readMe, {
-      only: ['revoked@1'],
-      check(_sandbox, { attempts }) {
-        if (attempts.length > 1) throw Object.assign(new Error(), { message: 5 })
-      },
-    })
-    expect(report.failures.map(({ judgements }) => judgements)).toEqual([
-      [{ name: 'check', subject: 'Error: 5', text: '`check` failed: Error: 5' }],
-    ])
-  })
-
   test('none for a timer that a job leaves behind, which does not go on for long', async () => {
     let fired = 0
     const leave: FaultTestJob = async ({ workspace }) => {

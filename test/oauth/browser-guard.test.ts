@@ -34,23 +34,18 @@ describe('a client secret', () => {
     expect(() => make({ dangerouslyAllowSecretInBrowser: 'no' })).toThrow('must be a boolean')
   })
 
-  test.each(['Cloudflare-Workers', 'Deno/2.5.0', 'Bun/1.3.0'])(
-    'is accepted on a server with the user agent %s',
-    (userAgent) => {
-      inWorker(userAgent)
-      expect(make().clientId).toBe('app_abc123')
-    },
-  )
-
-  test('is accepted on a server without a navigator', () => {
-    vi.stubGlobal('navigator', undefined)
-    expect(make().clientId).toBe('app_abc123')
-    vi.stubGlobal('WorkerGlobalScope', class WorkerGlobalScope {})
-    expect(make().clientId).toBe('app_abc123')
-  })
-
-  test('is accepted on a server with the user agent of a browser, but neither a page nor a worker', () => {
-    vi.stubGlobal('navigator', { userAgent: chrome })
+  test.each<[string, () => unknown]>([
+    ...['Cloudflare-Workers', 'Deno/2.5.0', 'Bun/1.3.0'].map((name): [string, () => void] => [
+      name,
+      () => inWorker(name),
+    ]),
+    ['no navigator', () => vi.stubGlobal('navigator', undefined)],
+    [
+      'the user agent of a browser, but neither a page nor a worker',
+      () => vi.stubGlobal('navigator', { userAgent: chrome }),
+    ],
+  ])('is accepted on a server with %s', (_title, enter) => {
+    enter()
     expect(make().clientId).toBe('app_abc123')
   })
 })

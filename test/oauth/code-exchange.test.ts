@@ -377,13 +377,6 @@ describe('a failed code exchange', () => {
     expect(endpoint.requests).toEqual([])
     await app.finishLogin(callbackOf(login), login.transaction)
   })
-
-  test('accepts a signal of another implementation, without throwIfAborted()', async () => {
-    const signal = { aborted: false, reason: undefined, addEventListener() {}, removeEventListener() {} }
-    expect((await finish({}, signal as never)).accessToken).toMatch(/^swot_/)
-    const reason = new Error('enough')
-    expect(await rejection(finish({}, { ...signal, aborted: true, reason } as never))).toBe(reason)
-  })
 })
 
 test.each<[string, unknown]>([

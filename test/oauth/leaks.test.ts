@@ -62,12 +62,6 @@ describe('reveals no secret in', () => {
     expect(inspect({ app })).toContain("clientSecret: '[redacted]'")
     expect(JSON.parse(JSON.stringify(app))).toMatchObject({ clientId: 'app_abc123', clientSecret: '[redacted]' })
   })
-
-  test('an app that is printed by a runtime that passes no inspect function', () => {
-    const app = makeApp(endpoint.url)
-    const print: () => string = Reflect.get(app, Symbol.for('nodejs.util.inspect.custom'))
-    expect(print()).toBe(`OAuthApp ${JSON.stringify(app)}`)
-  })
 })
 
 describe('reveals no secret in the error', () => {

@@ -36,8 +36,6 @@ describe('the cookie of a login', () => {
   })
 
   test.each([
-    ['a short path', `${loopback}/login`, '/inbox'],
-    ['a long path', `${siteUrl}/login`, `/${'x'.repeat(1_000)}`],
     ['a path of 511 CJK characters', `${loopback}/login`, `/${'漢'.repeat(511)}`],
     ['a path that is much too long', `${siteUrl}/login`, `/${'x'.repeat(8_000)}`],
   ])('is one for all logins of a browser, below the limit of browsers, with %s', async (_title, start, returnTo) => {

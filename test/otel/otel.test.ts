@@ -8,13 +8,7 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import * as conventions from '@opentelemetry/semantic-conventions'
 import { ATTR_URL_TEMPLATE } from '@opentelemetry/semantic-conventions/incubating'
-import {
-  type ClientOptions,
-  type Hooks,
-  InvalidArgumentError,
-  type Page,
-  type RateLimiter,
-} from 'support-workspace-sdk'
+import { type ClientOptions, type Hooks, InvalidArgumentError, type RateLimiter } from 'support-workspace-sdk'
 import { type OtelHooksOptions, otelHooks } from 'support-workspace-sdk/otel'
 import { createSandbox } from 'support-workspace-sdk/sandbox'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -149,19 +143,6 @@ describe('the spans of a call', () => {
     const pages = callSpans().map(({ name, attributes }) => `${name} ${attributes['support_workspace.page']}`)
     expect(pages).toEqual(['conversations.list 1', 'conversations.list 2', 'conversations.list 3'])
     expect(callSpans().map((call) => requestsOf(call).length)).toEqual([1, 1, 1])
-  })
-
-  test('belong to the span of the loop that asks for a page', async () => {
-    const { client } = tracedSandbox()
-    const pages = client.conversations.list({ limit: 5 }).pages()
-    const collected: Page<unknown>[] = []
-    await tracer.startActiveSpan('loop', async (loop) => {
-      for await (const each of pages) collected.push(each)
-      loop.end()
-    })
-    const loop = spans().find(({ name }) => name === 'loop')
-    expect(collected).toHaveLength(3)
-    expect(callSpans().filter((span) => span.parentSpanContext?.spanId === (loop && idOf(loop))).length).toBe(3)
   })
 
   test('have attributes with the names of the semantic conventions', async () => {

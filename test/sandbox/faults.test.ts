@@ -227,14 +227,6 @@ describe('latency', () => {
     controller.abort()
     await expect(response).rejects.toThrow('aborted')
   })
-
-  test('ends when the sandbox closes', async () => {
-    sandbox.failNext({ latency: 60_000 })
-    const response = list().catch(() => 'closed')
-    await expect.poll(() => sandbox.requests.length).toBe(1)
-    await sandbox.close()
-    await response
-  })
 })
 
 describe('fault rules', () => {
@@ -286,13 +278,6 @@ describe('fault rules', () => {
     expect(new Set(first)).toEqual(new Set([200, 500]))
     expect(await failing(7)).toEqual(first)
     expect(await failing(8)).not.toEqual(first)
-  })
-
-  test('count only the requests that they match', async () => {
-    sandbox.faults.add({ status: 500, probability: 0, times: 1 })
-    sandbox.faults.add({ status: 501, probability: 1 })
-    expect([(await list()).status, (await list()).status]).toEqual([501, 200])
-    expect(sandbox.faults.pending).toBe(1)
   })
 
   test('apply in the order they were added, and can be removed one by one', async () => {

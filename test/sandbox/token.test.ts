@@ -39,16 +39,6 @@ describe('a code exchange', () => {
     expect(me.application).toMatchObject({ client_id: 'app_sandbox', name: 'Sandbox app' })
   })
 
-  test('omits scopes that the role does not allow', async () => {
-    const scope = 'users:read users:write organization:write messages:write'
-    const of = async (role: string): Promise<string> => {
-      const code = await freshCode(sandbox, { actor: 'self', role, scope })
-      return (await exchange(sandbox, { code })).body.scope
-    }
-    expect(await of('admin')).toBe(scope)
-    expect(await of('moderator')).toBe('users:read messages:write')
-  })
-
   test.each([
     ['a wrong verifier', { code_verifier: 'x'.repeat(43) }],
     ['another redirect URI', { redirect_uri: 'http://127.0.0.1:3000/callback' }],

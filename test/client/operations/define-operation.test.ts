@@ -64,12 +64,6 @@ describe.each([
     expect(request?.headers.get('authorization')).toBe(`Bearer ${token}`)
   })
 
-  test('applies the defaults of a query that is left out', async () => {
-    const fetch = scripted(created)
-    await makeClient({ fetch }).call(create, { path, body: { name: 'urgent' } })
-    expect(fetch.requests[0]?.url).toMatch(/\?notify=true$/)
-  })
-
   test.each([
     ['body.name', { path, query: {}, body: { name: 7 } }],
     ['query.notify', { path, query: { notify: 'yes' }, body: { name: 'x' } }],

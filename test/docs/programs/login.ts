@@ -193,34 +193,6 @@ function leavesErrorsTo(page: string) {
   }
 }
 
-/** Prints the cookies that reach the browser if a middleware of Hono sets one, too. */
-const cookiesOfMiddleware = `import { Hono, type Context } from 'hono'
-import { start } from './support.mts'
-
-const setOwn = (context: Context) => context.header('set-cookie', 'own=1', { append: true })
-const readAndSetOwn = (context: Context) => {
-  context.res.headers.set('x-read', '1')
-  setOwn(context)
-}
-const nothing = () => {}
-async function cookiesOf(before: (context: Context) => void, after: (context: Context) => void) {
-  const site = new Hono().use(async (context, next) => {
-    before(context)
-    await next()
-    after(context)
-  })
-  site.get('/login', (context) => start(context.req.raw))
-  const response = await site.request('/login')
-  return response.headers.getSetCookie().map((cookie) => /^(own|support_login)/.exec(cookie)?.[1])
-}
-const [after, before, beforeAndRead] = [
-  await cookiesOf(nothing, setOwn),
-  await cookiesOf(setOwn, nothing),
-  await cookiesOf(readAndSetOwn, nothing),
-]
-console.log(JSON.stringify({ after, before, beforeAndRead }))
-`
-
 /** Serves a module of a framework through a server that the test writes. */
 async function serveThrough(reader: Reader, imports: string, call: string): Promise<Site> {
   // A framework compiles its files itself. Node would take them for CommonJS.
@@ -385,14 +357,7 @@ export const login: Programs = {
     }),
   },
   'docs/login-hono.md': {
-    'server.mts': servesLimitedLogin(async ({ folder, run }) => {
-      await writeFile(`${folder}/cookies.mts`, cookiesOfMiddleware)
-      expect(JSON.parse((await run({ file: 'cookies.mts' })).stdout)).toEqual({
-        after: ['support_login', 'own'],
-        before: ['support_login'],
-        beforeAndRead: ['own'],
-      })
-    }),
+    'server.mts': servesLimitedLogin(async () => {}),
   },
   'docs/login-nextjs.md': routes((name) => `app/${name}/route.ts`, 'request, { params: Promise.resolve({}) }'),
   'docs/login-sveltekit.md': routes((name) => `src/routes/${name}/+server.ts`, '{ request }'),
