@@ -84,13 +84,13 @@ async function everyOrder(first: readonly Act[], acts: readonly Act[], killed?: 
 
 const whole = [propose(), approve(), send]
 
-test.each<[string, readonly Act[], readonly Act[]]>([
-  ['that is proposed, approved and sent', [], whole],
-  ['that was approved before', whole.slice(0, 2), [send]],
-])('a key %s is sent by the approvals or by a journal, in every order', async (_, first, acts) => {
-  const { orders, approvals, journal, neither } = await everyOrder(first, acts)
-  expect(orders).toBe(approvals + journal + neither)
-  expect(Math.min(orders, approvals)).toBeGreaterThan(5)
+test.each<[string, readonly Act[], readonly Act[], boolean]>([
+  ['that is proposed, approved and sent, by the approvals or by a journal', [], whole, true],
+  ['that was approved before, by the approvals alone', whole.slice(0, 2), [send], false],
+])('sends a key %s, in every order', async (_, first, acts, isOpen) => {
+  const { orders, approvals, journal } = await everyOrder(first, acts)
+  expect(orders).toBeGreaterThan(20)
+  expect([approvals > 0, journal > 0]).toEqual([true, isOpen])
 })
 
 test.each(['approvals', 'journal'])(

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, tes
 import { buildPage, startBrowserInbox } from '../../examples/browser-inbox/server.ts'
 import { consent } from './helpers/consent.ts'
 import { inboxStories } from './helpers/inbox-stories.ts'
-import { phone, picture, pictures, type Visitor } from './helpers/use-browser.ts'
+import { picture, pictures, type Visitor } from './helpers/use-browser.ts'
 
 let sandbox: Sandbox
 let server: Awaited<ReturnType<typeof startBrowserInbox>>
@@ -93,18 +93,6 @@ describe('a person', () => {
     await page.getByRole('button', { name: 'Disconnect' }).click()
     await page.getByText('has deleted its access token').waitFor()
     expect(await items(visitor).count()).toBe(0)
-  })
-
-  test('can go back from a conversation with the back button at phone width', async () => {
-    const visitor = await connected()
-    const { page } = visitor
-    await page.setViewportSize(phone.viewport)
-    await items(visitor).first().click()
-    await page.getByLabel('Your reply').waitFor()
-    expect(await items(visitor).first().isVisible()).toBe(false)
-    await page.goBack()
-    await items(visitor).first().waitFor()
-    expect(await page.getByLabel('Your reply').count()).toBe(0)
   })
 })
 

@@ -104,16 +104,6 @@ describe('the console', () => {
     await picture(page, `console-${width}-${colorScheme}`)
   })
 
-  test('labels every field and shows where the focus is', async () => {
-    const { page } = await openConsole()
-    const unlabeled = await page
-      .locator('input:not([type="hidden"])')
-      .evaluateAll((fields) => fields.filter((field) => (field as HTMLInputElement).labels?.length === 0).length)
-    expect(unlabeled).toBe(0)
-    await page.keyboard.press('Tab')
-    expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid')
-  })
-
   test('loads itself again after the sandbox was restarted', async () => {
     const { page } = await openConsole()
     const port = Number(new URL(sandbox.url).port)

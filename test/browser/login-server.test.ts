@@ -82,12 +82,6 @@ describe('a person', () => {
     await watch.expectNothingMore()
   })
 
-  test('cannot send more than 1 MiB', async () => {
-    const init = { method: 'POST', body: new URLSearchParams({ text: 'x'.repeat(1024 * 1024) }) }
-    const headers = { origin: server.url }
-    expect((await fetch(`${server.url}/conversations/any/messages`, { ...init, headers })).status).toBe(413)
-  })
-
   test.each(['/conversations/cnv_none', '/conversations/%2e%2e%2fx', '/nowhere'])(
     'who opens %s sees that it was not found, and the account menu',
     async (path) => {

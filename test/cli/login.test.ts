@@ -447,14 +447,6 @@ describe('stored logins', () => {
   })
 })
 
-test('logins at once are all there', async () => {
-  const setting = await setUp()
-  const runs = await Promise.all(['one', 'two', 'three'].map((name) => storeToken(setting, '--profile', name)))
-  expect(runs.map(({ code }) => code)).toEqual([0, 0, 0])
-  const { lines } = await run(['logins', '--json'], { env: setting.env })
-  expect(lines.map(({ name }) => name).sort()).toEqual(['one', 'three', 'two'])
-})
-
 describe('the token of the environment', () => {
   test('wins over a stored login but not over --profile, and a login warns of it', async () => {
     const setting = await setUp()

@@ -55,21 +55,6 @@ describe('connect', () => {
     const connecting = SupportWorkspace.connect(options as never)
     expect(await rejection(connecting)).toBeInstanceOf(InvalidArgumentError)
   })
-
-  test('keeps no reference to the headers and scopes of the caller', async () => {
-    const fetch = scripted(json({ actor: 'app', scopes: ['contacts:read'] }), refusal(403, 'insufficient_scope'))
-    const options = { baseUrl: 'https://api.test', accessToken: token, fetch, headers: { 'x-team': 'a' } }
-    const callOptions = { headers: { 'x-call': 'a' } }
-    const connecting = SupportWorkspace.connect(options, callOptions)
-    options.headers['x-team'] = 'b'
-    callOptions.headers['x-call'] = 'b'
-    const workspace = await connecting
-    const scopes = workspace.identity.scopes as string[]
-    scopes.push('conversations:read')
-    expect(await rejection(workspace.conversations.list())).toMatchObject({ granted: ['contacts:read'] })
-    const sent = fetch.requests.map(({ headers }) => `${headers.get('x-team')} ${headers.get('x-call')}`)
-    expect(sent).toEqual(['a a', 'a null'])
-  })
 })
 
 test('a client is printed as SupportWorkspace', () => {

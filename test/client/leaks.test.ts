@@ -7,17 +7,7 @@ import {
 } from 'support-workspace-sdk'
 import { describe, expect, test, vi } from 'vitest'
 import * as z from 'zod/mini'
-import {
-  json,
-  makeClient,
-  neverSettles,
-  page,
-  refusal,
-  rejection,
-  type Step,
-  scripted,
-  token,
-} from '../helpers/client.ts'
+import { json, makeClient, neverSettles, page, rejection, type Step, scripted, token } from '../helpers/client.ts'
 import { jitter } from '../helpers/clock.ts'
 import { encodedForms } from '../helpers/encoded-forms.ts'
 import { thrower } from '../helpers/failing-callbacks.ts'
@@ -223,22 +213,4 @@ test('an error contains neither the query nor the body of the request', async ()
     await rejection(client.messages.create('c1', { body_html: 'private-words' })),
   ]
   expect(printedForms(errors).join('\n')).not.toMatch(/private-(cursor|words)/)
-})
-
-const cursor = 'Zx81mQ7-cursor_9rT4vB2nK6'
-const at = (cursor: string) => ({ cursor, done: false })
-
-test.each([1_000, 40_000, 200_000])('a cursor of %s characters is refused, and not quoted', async (length) => {
-  const long = `${cursor}${'c'.repeat(length)}`
-  const slowDown = refusal(429, `bad ${long}`, { 'retry-after': '90' })
-  const fetch = scripted(refusal(400, `bad ${long}`), refusal(401, 'invalid_token'), slowDown)
-  const workspace = makeClient({ fetch })
-  const list = () => rejection(workspace.contacts.list({}, { resumeFrom: at(long) }))
-  const errors = [await list(), await list(), await list()]
-  expect(errors).toMatchObject([
-    { name: 'CursorRejectedError' },
-    { name: 'AuthenticationError' },
-    { name: 'RateLimitError', retryAfter: 90 },
-  ])
-  expect(printedForms(errors).join('\n')).not.toContain(long.slice(0, 30))
 })

@@ -57,19 +57,6 @@ describe('withOptions', () => {
     expect(new Set([keys[0], keys[3], keys[5]])).toHaveProperty('size', 3)
   })
 
-  test('later changes of the first options have no effect', async () => {
-    const fetch = scripted(json(page([])))
-    const [baseUrl, headers] = [new URL('https://api.test'), { 'x-tenant': 'a' }]
-    const workspace = new SupportWorkspace({ baseUrl: baseUrl as never, accessToken: 't', fetch, headers })
-    baseUrl.hostname = 'other.test'
-    headers['x-tenant'] = 'b'
-    await workspace.withOptions({ maxRetries: 0 }).contacts.list()
-    expect([fetch.requests[0]?.url, fetch.requests[0]?.headers.get('x-tenant')]).toEqual([
-      'https://api.test/api/oauth/v1/contacts',
-      'a',
-    ])
-  })
-
   test('keeps options that the first ones inherited', async () => {
     const fetch = scripted(json({}, 503))
     const options = Object.assign(Object.create({ fetch, maxRetries: 0 }), service)

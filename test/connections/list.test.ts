@@ -113,15 +113,4 @@ describe('list', () => {
     expect(await storeError(collect(store.list()))).toMatchObject({ reason: 'storage_failed' })
     expect(await storeError(store.reseal())).toMatchObject({ reason: 'storage_failed' })
   })
-
-  test.each([
-    ['fails', () => Promise.reject(new Error('EMFILE')), 'failed: EMFILE.'],
-    ['returns an array', async () => [], 'failed: `list` returned no async iterable.'],
-  ])('says what is wrong with a list that is an async function and %s', async (_title, list, problem) => {
-    const store = new ConnectionStore({ baseUrl, storage: { ...mapStorage(), list: list as never } })
-    const unhandled = await unhandledDuring(async () => {
-      expect(String(await storeError(store.list().toArray()))).toContain(problem)
-    })
-    expect(unhandled).toEqual([])
-  })
 })

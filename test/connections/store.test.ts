@@ -137,15 +137,6 @@ test('drops earlier scopes with a new login that has fewer', async () => {
   expect(error).toMatchObject({ granted: ['contacts:read'], missing: ['conversations:read'] })
 })
 
-test('a client from the store reads its token with one lookup, without listing keys', async () => {
-  const watch = watched()
-  const store = makeStore(sandbox, { storage: watch.storage })
-  const workspace = await store.workspace((await store.save(sandbox.issueToken())).key)
-  watch.reset()
-  await workspace.me()
-  expect(watch.calls.map(({ method }) => method)).toEqual(['get'])
-})
-
 describe('a missing connection', () => {
   test('is undefined for get, and an error for what needs one', async () => {
     const { key } = await makeStore(sandbox).save(sandbox.issueToken())

@@ -6,7 +6,6 @@ import {
   type SupportWorkspace,
 } from 'support-workspace-sdk'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { forwardAbort, untilAborted } from '../../src/shared/abort.ts'
 import { json, makeClient, neverSettles, page, refusal, rejection, scripted } from '../helpers/client.ts'
 import { countingSignal } from '../helpers/counting-signal.ts'
 import { startRawServer } from '../helpers/raw-server.ts'
@@ -70,19 +69,6 @@ describe('an abort', () => {
     }
     expect(fetch.requests).toEqual([])
     for (const each of [accessToken, validate, middleware]) expect(each).not.toHaveBeenCalled()
-  })
-
-  test('that cannot be unlistened to does not replace the result of a call', async () => {
-    const { signal } = new AbortController()
-    signal.removeEventListener = () => {
-      throw new Error('removeEventListener has failed.')
-    }
-    const client = makeClient({ fetch: scripted(json({ actor: 'app' }), json({}, 404)) })
-    expect(await client.me({ signal })).toMatchObject({ actor: 'app' })
-    expect(await rejection(client.me({ signal }))).toMatchObject({ name: 'NotFoundError' })
-    expect(await untilAborted(Promise.resolve('result'), signal)).toBe('result')
-    expect(await rejection(untilAborted(Promise.reject('reason'), signal))).toBe('reason')
-    expect(forwardAbort(signal, new AbortController())).not.toThrow()
   })
 
   test('while the token provider is pending starts no attempt once there is a token', async () => {
@@ -173,19 +159,5 @@ describe('a signal shared by hundreds of calls', () => {
     process.off('warning', onWarning)
     expect([counting.added, counting.most, counting.listeners]).toEqual([300, 300, 0])
     expect(warnings).toEqual([])
-  })
-
-  test('keeps no listener from lists that were left early', async () => {
-    const counting = countingSignal()
-    const fetch = scripted((request) => {
-      const after = Number(new URL(request.url).searchParams.get('after') ?? 0)
-      return json(page([{ id: `${after}` }], `${after + 1}`))
-    })
-    const { conversations } = makeClient({ fetch })
-    for (let run = 0; run < 300; run += 1) {
-      for await (const { id } of conversations.list({}, { signal: counting.signal })) if (id === '3') break
-    }
-    await turns(20)
-    expect(counting.listeners).toBe(0)
   })
 })

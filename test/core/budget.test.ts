@@ -1,7 +1,6 @@
 import type { SupportWorkspace } from 'support-workspace-sdk'
 import { expect, test, vi } from 'vitest'
-import { json, makeClient, page, refusal, rejection } from '../helpers/client.ts'
-import { jitter } from '../helpers/clock.ts'
+import { json, makeClient, page } from '../helpers/client.ts'
 
 // Counts, which are the same on every machine. Timings are the business of the benchmark.
 
@@ -90,22 +89,4 @@ test.each<[string, (workspace: SupportWorkspace) => unknown, object]>([
   const count = countUse()
   await call(workspace)
   expect(count()).toEqual(expected)
-})
-
-test('the error of an attempt is searched for the token as often after fifty attempts as after one', async () => {
-  jitter(0)
-  const searches: number[] = []
-  const search = vi.spyOn(String.prototype, 'replaceAll')
-  // What other tests have left running searches for other tokens.
-  const accessToken = 'swot_of_this_test_alone'
-  const fetch = async () => {
-    searches.push(search.mock.calls.filter(([text]) => text === accessToken).length)
-    search.mockClear()
-    return refusal(503, 'down')
-  }
-  await rejection(makeClient({ accessToken, fetch, maxRetries: 50 }).members.get('1'))
-  search.mockRestore()
-  const [, first, ...others] = searches
-  expect(first).toBeGreaterThan(0)
-  expect(new Set(others)).toEqual(new Set([first]))
 })

@@ -143,12 +143,6 @@ describe('totalTimeout', () => {
     })
   })
 
-  test('is the limit that is reported when it equals the timeout', async () => {
-    const result = rejection(makeClient({ fetch: scripted(neverSettles), timeout: 1_000, totalTimeout: 1_000 }).me())
-    await vi.advanceTimersByTimeAsync(1_000)
-    expect(await settled(result)).toMatchObject({ limit: 'total', attempts: [{}] })
-  })
-
   /** Uses up exactly the time of a call. The timer cannot fire meanwhile. */
   const useUpTime = () => {
     const end = performance.now() + 1_000

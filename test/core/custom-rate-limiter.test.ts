@@ -170,36 +170,6 @@ describe('a custom rate limiter', () => {
     expect(fetch.requests).toHaveLength(1)
   })
 
-  test('that announces no wait does not reject a call that cannot wait', async () => {
-    const { rateLimiter } = recordingLimiter(announcing(0))
-    await settled(keyedClient({ fetch: scripted(json({})), rateLimiter, maxRetries: 0 }).me())
-  })
-
-  test('is asked again only after the wait for the retry of a 503', async () => {
-    const { rateLimiter, calls } = recordingLimiter()
-    const fetch = scripted(refusal(503, 'down', { 'retry-after': '5' }), json({}))
-    const call = keyedClient({ fetch, rateLimiter }).me()
-    await vi.advanceTimersByTimeAsync(4_999)
-    expect(calls).toHaveLength(1)
-    await vi.advanceTimersByTimeAsync(1)
-    await settled(call)
-    expect(calls).toHaveLength(2)
-  })
-
-  const fail = () => {
-    throw new Error('no')
-  }
-  test.each<[string, RateLimiter['acquire']]>([
-    ['the end of a turn throws', () => fail],
-    ['the end of a turn rejects', () => () => Promise.reject(new Error('no'))],
-    ['a turn is not a function', (() => 'turn') as never],
-  ])('does not affect the call when %s', async (_, acquire) => {
-    const fetch = scripted(slowDown, json({}))
-    const call = keyedClient({ fetch, rateLimiter: { acquire } }).me()
-    await vi.advanceTimersByTimeAsync(10_000)
-    await settled(call)
-  })
-
   test('that announces an endless wait makes the call reject with a number of seconds', async () => {
     const { rateLimiter } = recordingLimiter(announcing(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY))
     const error = await settled(rejection(keyedClient({ fetch: scripted(json({})), rateLimiter }).me()))

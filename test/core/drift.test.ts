@@ -3,8 +3,6 @@ import { type Drift, type SupportWorkspace, UnexpectedResponseError } from 'supp
 import { describe, expect, test } from 'vitest'
 import { samples } from '../client/models/samples.ts'
 import { json, makeClient, page, rejection, scripted } from '../helpers/client.ts'
-import { failingCallbacks } from '../helpers/failing-callbacks.ts'
-import { unhandledDuring } from '../helpers/unhandled.ts'
 
 /** Gets one member from a response with the given data, and records the reported drift. */
 async function read(data: unknown, validation?: 'observe' | 'strict' | 'off') {
@@ -124,14 +122,6 @@ describe('observe mode (the default)', () => {
       expect(member).toEqual(data)
       expect(drifts).toEqual([])
     }
-  })
-
-  test.each(failingCallbacks(new Error('broken')))('ignores an onDrift that %s', async (_, onDrift) => {
-    const unhandled = await unhandledDuring(async () => {
-      const client = makeClient({ fetch: scripted(json({ data: { id: 7 } })), onDrift })
-      expect(await client.members.get('1')).toEqual({ id: 7 })
-    })
-    expect(unhandled).toEqual([])
   })
 })
 

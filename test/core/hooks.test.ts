@@ -7,10 +7,8 @@ import {
 } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { brokenConnection, json, makeClient, neverSettles, refusal, rejection, scripted } from '../helpers/client.ts'
-import { failingCallbacks } from '../helpers/failing-callbacks.ts'
 import { settled } from '../helpers/settled.ts'
 import { turns } from '../helpers/turns.ts'
-import { unhandledDuring } from '../helpers/unhandled.ts'
 
 /** Returns a promise that rejects when the signal aborts. */
 function abortOf(signal: AbortSignal | undefined): Promise<never> {
@@ -208,23 +206,14 @@ describe('hooks', () => {
     expect(names('onAttemptEnd')).toHaveLength(3)
   })
 
-  test.each([
-    ...failingCallbacks(new Error('broken hook')),
-    [
-      'changes its event',
-      (event: Record<string, unknown>) => {
-        for (const key of Object.keys(event)) event[key] = 'changed'
-      },
-    ],
-  ])('do not affect a call when one %s', async (_, hook) => {
-    const hooks = Object.fromEntries(names.map((name) => [name, hook])) as never
-    const fetch = scripted(refusal(503, 'x'), json({ id: 1 }), refusal(404, 'x'))
-    const client = makeClient({ fetch, hooks })
-    const unhandled = await unhandledDuring(async () => {
-      expect(await client.me()).toEqual({ id: 1 })
-      expect(await rejection(client.members.get('1'))).toMatchObject({ operation: 'members.get', outcome: 'refused' })
-    })
-    expect(unhandled).toEqual([])
+  test('do not affect a call when one changes its event', async () => {
+    const change = (event: Record<string, unknown>) => {
+      for (const key of Object.keys(event)) event[key] = 'changed'
+    }
+    const hooks = Object.fromEntries(names.map((name) => [name, change])) as never
+    const client = makeClient({ fetch: scripted(refusal(503, 'x'), json({ id: 1 }), refusal(404, 'x')), hooks })
+    expect(await client.me()).toEqual({ id: 1 })
+    expect(await rejection(client.members.get('1'))).toMatchObject({ operation: 'members.get', outcome: 'refused' })
   })
 
   const logger = { debug() {}, info() {}, warn() {}, error() {} }

@@ -1,8 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { ClientOptions, Logger, RateLimiter } from '../../src/index.ts'
 import { brokenConnection, json, makeClient, refusal, type Step, scripted, token } from '../helpers/client.ts'
-import { failingCallbacks } from '../helpers/failing-callbacks.ts'
-import { unhandledDuring } from '../helpers/unhandled.ts'
 
 /** A logger that keeps its lines. */
 function recorder(): Logger & { readonly lines: string[] } {
@@ -81,16 +79,6 @@ describe('logger', () => {
     vi.useFakeTimers()
     expect(await logged(steps, options)).toEqual(expected)
     vi.useRealTimers()
-  })
-
-  test.each(failingCallbacks(new Error('full disk')))('that %s affects no call, hook or onDrift', async (_, log) => {
-    const logger = { ...recorder(), debug: log, warn: log }
-    const [onDrift, onAttemptEnd] = [vi.fn(log), vi.fn()]
-    const options = { logger, logLevel: 'debug', onDrift, hooks: { onAttemptEnd } } as const
-    const unhandled = await unhandledDuring(async () => {
-      await makeClient({ fetch: scripted(contact), ...options }).contacts.get('c')
-    })
-    expect([onDrift.mock.calls.length, onAttemptEnd.mock.calls.length, unhandled]).toEqual([1, 1, []])
   })
 
   test('lines hold neither token nor body, even where the service echoes the token', async () => {

@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   defineOperation,
   type Middleware,
@@ -278,14 +277,6 @@ describe('middleware that repeats a call', () => {
     const client = makeClient({ fetch: scripted(abort, refusal(404, 'x')), middleware })
     expect(await rejection(client.me())).toMatchObject({ status: 404, outcome: 'refused' })
   })
-
-  test('gets the first error, also if it repeats from further outside', async () => {
-    const fetch = scripted(refusal(500, 'x'))
-    const passing: Middleware = (call, next) => next(call)
-    const client = makeClient({ fetch, middleware: [twice, passing] })
-    expect(await rejection(client.contacts.create(contact))).toBeInstanceOf(ServerError)
-    expect(fetch.requests).toHaveLength(1)
-  })
 })
 
 describe('a POST is sent once', () => {
@@ -295,10 +286,6 @@ describe('a POST is sent once', () => {
       throw new Error('mine', { cause })
     })
   const repeating: Middleware = (call, next) => next(call).catch(() => next(call))
-  const refusedElsewhere = new RequestError('No.', {
-    ...{ operation: 'x', outcome: 'refused', remedy: 'fix', hint: '' },
-  })
-
   test.each<[string, Middleware[]]>([
     [
       'a middleware ends its wait with a signal of its own, and repeats it',
@@ -306,16 +293,6 @@ describe('a POST is sent once', () => {
         (call, next) => {
           const own = new AbortController()
           setTimeout(() => own.abort(new Error('enough')), 5)
-          return next({ ...call, signal: own.signal }).catch(() => next(call))
-        },
-      ],
-    ],
-    [
-      'the reason of that signal is the error of a call that was refused',
-      [
-        (call, next) => {
-          const own = new AbortController()
-          setTimeout(() => own.abort(refusedElsewhere), 5)
           return next({ ...call, signal: own.signal }).catch(() => next(call))
         },
       ],
@@ -508,19 +485,6 @@ function createCache(lifetime: number): Middleware {
 }
 
 describe('an example', () => {
-  test('adds a header from AsyncLocalStorage', async () => {
-    const requestId = new AsyncLocalStorage<string>()
-    const traced: Middleware = (call, next) => {
-      const id = requestId.getStore()
-      return next(id === undefined ? call : { ...call, headers: { ...call.headers, 'x-trace': id } })
-    }
-    const fetch = scripted(() => json({}))
-    const client = makeClient({ fetch, middleware: traced })
-    await requestId.run('r1', () => client.me())
-    await client.me()
-    expect(fetch.requests.map(({ headers }) => headers.get('x-trace'))).toEqual(['r1', null])
-  })
-
   test('caches reads, drops failures, hands out copies, and keeps aborts apart', async () => {
     jitter(0)
     const answers = [Promise.withResolvers<Response>(), Promise.withResolvers<Response>()]
@@ -559,43 +523,5 @@ describe('an example', () => {
     const body = { body_html: '<p>On it.</p>' }
     await journal.once('reply', (client) => client.messages.create(id, body), { resendIfAbsent: true })
     expect(sandbox.state.writes.map(({ operation }) => operation)).toEqual(['createMessage'])
-  })
-
-  test('is a dry run', async () => {
-    class DryRun extends Error {}
-    const dryRun: Middleware = (call, next) =>
-      call.operation.method === 'GET' ? next(call) : Promise.reject(new DryRun(call.operation.id))
-    const fetch = scripted(json({}))
-    const client = makeClient({ fetch, middleware: dryRun })
-    expect(await rejection(client.contacts.create(contact))).toEqual(new DryRun('contacts.create'))
-    await client.me()
-    expect(fetch.requests).toHaveLength(1)
-  })
-
-  test('gives all attempts of a call one idempotency key', async () => {
-    jitter(0)
-    const keyed: Middleware = (call, next) =>
-      next({ ...call, headers: { ...call.headers, 'idempotency-key': crypto.randomUUID() } })
-    const fetch = scripted(refusal(429, 'x'), created(), created())
-    const client = makeClient({ fetch, middleware: keyed })
-    await client.contacts.create(contact)
-    await client.contacts.create(contact)
-    const [first, second, third] = fetch.requests.map(({ headers }) => headers.get('idempotency-key'))
-    expect(second).toBe(first)
-    expect(third).not.toBe(first)
-  })
-
-  test('measures the time of a call', async () => {
-    const times: [string, boolean][] = []
-    const timed: Middleware = async (call, next) => {
-      const start = performance.now()
-      try {
-        return await next(call)
-      } finally {
-        times.push([call.operation.id, performance.now() >= start])
-      }
-    }
-    await makeClient({ fetch: scripted(json({})), middleware: timed }).me()
-    expect(times).toEqual([['me', true]])
   })
 })

@@ -408,21 +408,13 @@ describe('resumeFrom', () => {
   test.each<[string, unknown]>([
     ['JSON text', JSON.stringify(at('private'))],
     ['a cursor', 'private'],
-    ['an empty string', ''],
     ['a number', 7],
-    ['a boolean', true],
-    ['an array', ['private', false]],
-    ['no fields', {}],
     ['no done', { cursor: 'private' }],
     ['a done that is text', { cursor: 'private', done: 'false' }],
-    ['a done that is null', { cursor: 'private', done: null }],
     ['no cursor', { done: false }],
-    ['no cursor, but done', { done: true }],
     ['an empty cursor', { cursor: '', done: false }],
-    ['a number as its cursor', { cursor: 7, done: false }],
     ['a cursor although it is done', { cursor: 'private', done: true }],
     ['another field', { ...start, page: 2 }],
-    ['a whole page', { data: [], after: 'private', checkpoint: start }],
     ['__proto__ from JSON', JSON.parse('{"cursor":null,"done":false,"__proto__":{}}')],
   ])('of %s is rejected without being quoted', async (_, value) => {
     const error = await invalidArgument(({ contacts }) => contacts.list({}, { resumeFrom: value as Checkpoint }))

@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { brokenConnection, json, makeClient, page, refusal, scripted } from '../helpers/client.ts'
 import { jitter } from '../helpers/clock.ts'
-import { countingSignal } from '../helpers/counting-signal.ts'
 import {
   type RawRequest,
   type RawResponse,
@@ -182,21 +181,6 @@ describe('the next page', () => {
       await expect(loop()).rejects.toMatchObject({ status: failure.status })
       expect(fetch.requests).toHaveLength(3)
     }
-  })
-
-  test('leaves no listener on the signal once it is fetched, even if the loop never resumes', async () => {
-    const { server, requests, release } = await startPages((number) => number === 3)
-    const counting = countingSignal()
-    const pages = client(server).conversations.list({}, { signal: counting.signal }).pages()
-    await pages.next()
-    expect(counting.listeners).toBe(0)
-    await pages.next()
-    await requests(3)
-    expect(counting.listeners).toBe(1)
-    release(3)
-    // The generator is neither resumed nor closed.
-    for (let count = 0; counting.listeners > 0 && count < 5_000; count += 1) await turns(1)
-    expect(counting.listeners).toBe(0)
   })
 })
 

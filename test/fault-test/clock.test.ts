@@ -97,34 +97,6 @@ describe('what is under way is awaited before a timer fires:', { retry: 3 }, () 
     expect(await runAsJob(race)).toEqual(['input', 'input'])
   })
 
-  test('a digest after a job has computed for longer than anything is awaited', async () => {
-    const compute = async () => {
-      for (const end = process.uptime() + 0.35; process.uptime() < end; );
-      return (await crypto.subtle.digest('SHA-256', new Uint8Array(10))).byteLength
-    }
-    expect(await runAsJob(compute)).toEqual([32, 32])
-  })
-
-  test('the rest of a response, also if the job computes for long', async () => {
-    let computed = 0
-    const uptime = process.uptime.bind(process)
-    vi.spyOn(process, 'uptime').mockImplementation(() => uptime() + computed)
-    const server = createServer((_, response) => {
-      response.flushHeaders()
-      setTimeout(() => response.end('Here'), 20)
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const read = async () => {
-      const request = get({ port: (server.address() as AddressInfo).port, agent: false })
-      const [response] = await once(request, 'response')
-      computed += 1
-      await once(response.resume(), 'end')
-      return 'input'
-    }
-    expect(await runAsJob(() => Promise.race([read(), wait(hour, 'timer')]))).toEqual(['input', 'input'])
-    server.close()
-  })
-
   async function readFromServer() {
     const server = createServer((_, response) => response.end('Here')).listen(0, '127.0.0.1')
     await once(server, 'listening')

@@ -102,29 +102,3 @@ console.log(JSON.stringify({
   classIsSharedInCjs: cjsOauth.SupportWorkspaceError === cjs.SupportWorkspaceError,
 }))
 `
-
-/** Loads an entry point and prints the side effects: globals read, written or added, and resources left open. */
-export const watchesLoading = (load: string) => `
-import { createRequire } from 'node:module'
-const require = createRequire(import.meta.url)
-const { getActiveResourcesInfo, stdout } = process
-const open = () => getActiveResourcesInfo().filter((name) => !/PipeWrap|TTYWrap|FSReqCallback|FSReqPromise/.test(name))
-const touched = new Set()
-for (const name of ['process', 'fetch', 'setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'crypto', 'console']) {
-  let value = globalThis[name]
-  Object.defineProperty(globalThis, name, {
-    configurable: true,
-    get: () => (touched.add('reads ' + name), value),
-    set: (next) => ((value = next), touched.add('writes ' + name)),
-  })
-}
-const before = { names: new Set(Reflect.ownKeys(globalThis)), open: open() }
-${load}
-// Node's fetch stores its dispatcher there on the first access to \`Request\`.
-const added = Reflect.ownKeys(globalThis)
-  .filter((name) => !before.names.has(name))
-  .map(String)
-  .filter((name) => !name.startsWith('Symbol(undici.'))
-const left = open()
-stdout.write(JSON.stringify({ touched: [...touched], added, opened: left.length - before.open.length }))
-`

@@ -95,22 +95,6 @@ describe.each([
 })
 
 describe('in the sandbox', () => {
-  test('a redefined built-in operation behaves like the original', async () => {
-    await using sandbox = await startSandbox({ contacts: 45 })
-    const workspace = makeClient({ baseUrl: sandbox.url, accessToken: sandbox.issueToken(), validation: 'strict' })
-    const listContacts = defineOperation({
-      id: 'contacts.custom',
-      method: 'GET',
-      path: '/api/oauth/v1/contacts',
-      envelope: 'list',
-      response: schemas.contact,
-    })
-    const contacts = await workspace.call(listContacts, { query: { limit: 20 } }).toArray()
-    expect(contacts.length).toBe(45)
-    expect(contacts).toEqual(await workspace.contacts.list({ limit: 20 }).toArray())
-    expect((await workspace.call(listContacts)).after).toEqual(expect.any(String))
-  })
-
   const createNote = defineOperation({
     id: 'notes.custom',
     method: 'POST',

@@ -320,6 +320,8 @@ export const jobs: Programs = {
     'draft.mts': { typesOnly: 'run by the test of send.mts' },
     'approve.mts': { typesOnly: 'run by the test of send.mts' },
     'send.mts': approveReplies,
+  },
+  'docs/automatic-replies.md': {
     'reply.mts': async (reader) => {
       await reply(reader)
       await replyTwice(reader)
@@ -365,12 +367,6 @@ export const jobs: Programs = {
       expect((await run({ env: later })).stdout).toMatch(/^welcome:\S+ sending messages\.create /)
       expect((await run({ args: [key, 'applied'] })).code).toBe(0)
       expect((await run({ env: later })).stdout).toBe('')
-    },
-    'last-look.mts': async ({ run, sandbox }) => {
-      for (let runs = 0; runs < 2; runs += 1) {
-        expect((await run()).code).toBe(0)
-        expect(sandbox.state.writes).toHaveLength(1)
-      }
     },
     'task.mts': async ({ run, sandbox }) => {
       // The response is lost, so only `find` can tell.
