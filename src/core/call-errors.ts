@@ -226,8 +226,8 @@ export function refusedError(record: CallRecord, head: ResponseHead, text: strin
   const description = body.description && redact(body.description, secrets)
   const retryAfter = retryAfterOf(head)
   const [ErrorClass, remedy] = meaningOf(record, status, code)
-  const { hint, problems, details } =
-    explanations?.explainRefusal(record, ErrorClass, { status, remedy, text, sent, retryAfter }) ?? withoutExplanation
+  const refusal = { kind: ErrorClass.kind, status, remedy, text, sent, retryAfter }
+  const { hint, problems, details } = explanations?.explainRefusal(record, refusal) ?? withoutExplanation
   const reasons = [description?.replace(/[.\s]+$/, ''), problems].filter((reason) => reason !== undefined)
   const because = reasons.length === 0 ? '' : `: ${reasons.join(' (')}${reasons.length === 2 ? ')' : ''}`
   return createError<InsufficientScopeDetails>(ErrorClass as typeof InsufficientScopeError, record, {

@@ -1,18 +1,4 @@
-import {
-  ActorSelfRequiredError,
-  AlreadyExistsError,
-  type ApiError,
-  AuthenticationError,
-  BadRequestError,
-  CursorRejectedError,
-  InsufficientScopeError,
-  NotFoundError,
-  PermissionDeniedError,
-  RateLimitError,
-  type Remedy,
-  type UnexpectedResponseReason,
-  UnprocessableError,
-} from '../errors/index.ts'
+import type { Remedy, UnexpectedResponseReason } from '../errors/index.ts'
 import { redact } from '../errors/redact.ts'
 import { actorHint } from '../shared/actor.ts'
 import { isObject, parseObject } from '../shared/json.ts'
@@ -23,6 +9,8 @@ import { seconds } from './retry.ts'
 
 /** An error response. */
 interface Refusal {
+  /** The name of its error. */
+  readonly kind: string
   readonly status: number
   readonly remedy: Remedy
   /** The body, as far as it was read. */
@@ -37,14 +25,14 @@ interface Refusal {
  * Returns what an error response tells a person: the next step, the rejected fields and their reasons if the body lists
  * them, and the body. Its class, code, outcome and remedy tell a program what to do.
  */
-export function explainRefusal(record: CallRecord, ErrorClass: typeof ApiError, refusal: Refusal) {
+export function explainRefusal(record: CallRecord, refusal: Refusal) {
   const { status, text, sent } = refusal
   const { secrets } = record
   const body = parseObject(text)
   const problems = body && (status === 400 || status === 422) ? fieldProblems(body, sent) : undefined
   // The prefix is documented (docs/service.md#tokens).
   const isForeign = status === 401 && !secrets.some((secret) => secret.startsWith('swot_'))
-  const step = hintOf(record, ErrorClass, refusal)
+  const step = hintOf(record, refusal)
   // HTML comes from a gateway instead of the service.
   const about = text.trimStart().startsWith('<')
     ? 'The response is HTML, so a proxy or another server sent it. '
@@ -54,40 +42,35 @@ export function explainRefusal(record: CallRecord, ErrorClass: typeof ApiError, 
   return { hint: about + step, problems: problems && redact(problems, secrets), details: errorDetails(text, secrets) }
 }
 
-function hintOf({ call: { operation } }: CallRecord, ErrorClass: typeof ApiError, refusal: Refusal): string {
-  const { status, remedy, retryAfter } = refusal
+function hintOf({ call: { operation } }: CallRecord, { kind, status, remedy, retryAfter }: Refusal): string {
   const { method, path, scope, evidence } = operation
-  if (ErrorClass === (InsufficientScopeError as typeof ApiError)) {
+  if (kind === 'InsufficientScopeError') {
     const missing = scope === undefined ? 'the missing scope' : `"${scope}"`
     return `Log in again and ask for ${missing} in addition to the scopes you already have; a role without admin rights may not get it.`
   }
-  const hint = hints.get(ErrorClass) ?? (remedy === 'retry' ? 'Try again later.' : otherHint)
+  const hint = hints[kind] ?? (remedy === 'retry' ? 'Try again later.' : otherHint)
   const hasId = path.includes('{')
-  if (evidence === 'inferred' && (ErrorClass === NotFoundError || status === 405)) {
-    const first = ErrorClass === NotFoundError && hasId ? `${hint} ` : ''
+  if (evidence === 'inferred' && (kind === 'NotFoundError' || status === 405)) {
+    const first = kind === 'NotFoundError' && hasId ? `${hint} ` : ''
     return `${first}The path ${method} ${path} is inferred, not documented: if yours differs, describe it with \`defineOperation\` and call it with \`workspace.call\`.`
   }
-  if (ErrorClass === NotFoundError && !hasId) return 'Check `baseUrl`: the service has no such path.'
+  if (kind === 'NotFoundError' && !hasId) return 'Check `baseUrl`: the service has no such path.'
   return remedy === 'retry' && retryAfter ? `Try again after ${seconds(retryAfter)}.` : hint
 }
 
-const hints = new Map<typeof ApiError, string>([
-  [ActorSelfRequiredError, actorHint],
-  [
-    CursorRejectedError,
+const hints: Readonly<Record<string, string>> = {
+  ActorSelfRequiredError: actorHint,
+  CursorRejectedError:
     'The service no longer accepts the cursor: it may have expired, or belong to another list or query. How long a cursor is valid is not documented. Read the list from its start: leave out `resumeFrom`, `after` and `before`.',
-  ],
-  [AlreadyExistsError, 'Look for the existing one, which may differ from what was sent. That it exists is inferred.'],
-  [BadRequestError, 'Check the arguments of the call.'],
-  [
-    AuthenticationError,
+  AlreadyExistsError: 'Look for the existing one, which may differ from what was sent. That it exists is inferred.',
+  BadRequestError: 'Check the arguments of the call.',
+  AuthenticationError:
     'Log in again for a new token. A login page does that (docs/login.md), and for a script `npx --no -- support-workspace-sdk login`.',
-  ],
-  [PermissionDeniedError, 'The token or its user lacks the permission. Use one that has it.'],
-  [NotFoundError, 'Check the id, and that it belongs to the organization of the token.'],
-  [UnprocessableError, 'Check the fields of the body. The service rejected their values.'],
-  [RateLimitError, 'Call less often, or raise `maxRetries`.'],
-])
+  PermissionDeniedError: 'The token or its user lacks the permission. Use one that has it.',
+  NotFoundError: 'Check the id, and that it belongs to the organization of the token.',
+  UnprocessableError: 'Check the fields of the body. The service rejected their values.',
+  RateLimitError: 'Call less often, or raise `maxRetries`.',
+}
 
 const otherHint = 'Check the documentation of the service for this status.'
 
