@@ -154,13 +154,6 @@ test('a response schema is not called once the call has been aborted', async () 
   expect(validate).not.toHaveBeenCalled()
 })
 
-test('a query schema of a list does not get the cursor, which is sent', async () => {
-  const list = defineOperation({ ...tags, query: z.strictObject({ color: z.string() }) })
-  const fetch = scripted(json(page([])))
-  await makeClient({ fetch }).call(list, { query: { color: 'red', after: 'c1' } as never })
-  expect(fetch.queries()).toEqual(['?color=red&after=c1'])
-})
-
 test('a query schema that changes its input in place gets the original for each page', async () => {
   const query = schemaOf((value) => {
     ;(value as { tags: string[] }).tags.push('x')

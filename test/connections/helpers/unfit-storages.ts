@@ -33,23 +33,6 @@ export const unfitStorages: readonly { fault: string; open: () => OpenStorage; f
     foundBy: /shows every write to another handle/,
   },
   {
-    fault: 'cached misses',
-    open: changed((storage) => {
-      const missing = new Set<string>()
-      return {
-        get(key) {
-          if (storage.get(key) === undefined) missing.add(key)
-          return missing.has(key) ? undefined : storage.get(key)
-        },
-        compareAndSet(key, expected, value) {
-          missing.delete(key)
-          return storage.compareAndSet(key, expected, value)
-        },
-      }
-    }),
-    foundBy: /shows every write to another handle/,
-  },
-  {
     fault: 'a delete and an insert in place of an update',
     open: changed((storage) => ({
       async compareAndSet(key, expected, value) {
