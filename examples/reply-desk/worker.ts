@@ -2,14 +2,16 @@
 import { setTimeout } from 'node:timers/promises'
 import { exitCodeOf, isSupportWorkspaceError, type Message, NotFoundError, textToHtml } from 'support-workspace-sdk'
 import { ApprovalsError } from 'support-workspace-sdk/approvals'
-import { ChangeFeed } from 'support-workspace-sdk/changes'
+import { ChangeFeed, type MessageChange } from 'support-workspace-sdk/changes'
 import { htmlToText } from 'support-workspace-sdk/html'
 import { type Desk, isAutomatic, openDesk } from './desk.ts'
 
+type Written = Exclude<MessageChange, { readonly kind: 'deleted' }>
+
 /** Returns the text of a reply, or undefined for none. Put your model here. The newest message comes first. */
-async function draft([newest]: readonly Message[]): Promise<string | undefined> {
-  const { text } = htmlToText(newest?.body_html ?? '')
-  return `Hello ${newest?.user?.name ?? 'there'},\n\nthank you for writing: “${text.slice(0, 60)}”. We are on it.`
+async function draft({ body_html, user }: Message, _messages: readonly Message[]): Promise<string | undefined> {
+  const { text } = htmlToText(body_html ?? '')
+  return `Hello ${user?.name ?? 'there'},\n\nthank you for writing: “${text.slice(0, 60)}”. We are on it.`
 }
 
 /** Proposes a reply to each new message of a customer. */
@@ -17,11 +19,12 @@ export async function draftReplies(desk: Desk, interval: number, signal: AbortSi
   const { workspace, storage, secret } = desk
   const onProblem = ({ error }: { error: unknown }) => console.warn(String(error))
   const feed = new ChangeFeed({ workspace, storage, secret, watch: ['messages'], interval, signal, onProblem })
+  const { user: me } = await workspace.me({ signal })
   for await (const change of feed) {
     if (change.resource !== 'messages' || change.kind !== 'created' || change.isAutomatic) continue
     try {
-      await rejectOutdated(desk, change.conversationId, change.id)
-      if (change.author === 'customer') await proposeReply(desk, change.conversationId, change.id)
+      await rejectOutdated(desk, change)
+      await proposeReply(desk, me?.id, change)
     } catch (error) {
       // A colleague has removed the conversation.
       if (!(error instanceof NotFoundError)) throw error
@@ -29,23 +32,32 @@ export async function draftReplies(desk: Desk, interval: number, signal: AbortSi
   }
 }
 
-async function proposeReply({ workspace, approvals }: Desk, conversationId: string, id: string): Promise<void> {
+/** Proposes a reply to what the customer wrote last, unless somebody else has answered. */
+async function proposeReply({ workspace, approvals }: Desk, me: string | undefined, change: Written): Promise<void> {
+  const { conversationId, id } = change
   const messages = await workspace.messages.list(conversationId, { limit: 50 }).toArray()
-  // Somebody has written since. If that was the customer, the feed reports that message, too.
-  if (messages.find((message) => !isAutomatic(message))?.id !== id) return
-  const text = await draft(messages)
+  // What this person has sent can have crossed what the customer wrote, so it is no answer.
+  const last = messages.find((message) => !isAutomatic(message) && message.user?.id !== me)
+  const key = `reply:${last?.id}`
+  const before = await approvals.get(key)
+  const isNew = before === undefined && change.author === 'customer' && last?.id === id
+  const isOpen = before?.state === 'stale' || before?.decisions.at(-1)?.by === 'worker'
+  if (last === undefined || !(isNew || (isOpen && before?.known?.includes(id) === false))) return
+  const text = await draft(last, messages)
   if (text === undefined) return
   const body_html = textToHtml(text)
-  await approvals.propose(`reply:${id}`, (client) => client.messages.create(conversationId, { body_html }), {
+  await approvals.propose(key, (client) => client.messages.create(conversationId, { body_html }), {
     basis: messages.map((message) => message.id),
     expiresIn: 24 * 60 * 60 * 1000,
+    again: true,
   })
 }
 
-/** Takes drafts that do not know a message from the page. Without this, the last look still keeps them back. */
-async function rejectOutdated({ approvals }: Desk, conversationId: string, id: string): Promise<void> {
-  for (const { key, known, ...rest } of await approvals.list({ state: 'pending' })) {
-    if (rest.conversationId !== conversationId || known?.includes(id)) continue
+/** Takes back drafts that do not know a message. Without this, the last look still keeps them back. */
+async function rejectOutdated({ approvals }: Desk, { conversationId, id, author }: Written): Promise<void> {
+  for (const { key, state, known, ...rest } of await approvals.list()) {
+    const isOpen = state === 'pending' || (state === 'approved' && author === 'you')
+    if (!isOpen || rest.conversationId !== conversationId || known?.includes(id)) continue
     try {
       await approvals.reject(key, { by: 'worker', reason: 'Somebody has written since.' })
     } catch (error) {

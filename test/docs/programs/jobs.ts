@@ -84,11 +84,11 @@ async function approveReplies({ run, sandbox }: Reader): Promise<void> {
     return vi.waitFor(() => expect(lists().length).toBeGreaterThan(before + 2), 30_000)
   }
   /** Lets the customer write while the worker runs. Returns the key and the digest of the draft. */
-  const draft = async (question: string): Promise<[key: string, digest: string]> => {
+  const draft = async (question: string, sent?: string): Promise<[key: string, digest: string]> => {
     sandbox.clearRequests()
     const ended = run({ file: 'draft.mts', env: { WATCH_SECONDS: '0.05' } })
     await passes()
-    const message = sandbox.receiveMessage(id, `<p>${question}</p>`)
+    const message = sent ?? sandbox.receiveMessage(id, `<p>${question}</p>`)
     await passes()
     sandbox.revokeAll()
     const { code, stdout } = await ended
@@ -109,13 +109,24 @@ async function approveReplies({ run, sandbox }: Reader): Promise<void> {
   expect(await run()).toMatchObject({ code: 0, stdout: `${first[0]} sent \n` })
   expect(sandbox.state.messages(id)[0]?.body_html).toBe('<p>It is &#60;here&#62;.</p>')
 
+  // A reply that arrives after the customer has written again is no answer to that.
+  const crossed = await draft('Is it broken?')
+  expect((await answer(...crossed)).code).toBe(0)
+  sandbox.faults.add({ method: 'POST', status: 503, lateEffect: 3_000 })
+  expect((await run()).stdout).toContain(`${crossed[0]} unconfirmed`)
+  const next = sandbox.receiveMessage(id, '<p>Hello?</p>')
+  await vi.waitFor(() => expect(sandbox.state.messages(id)[0]?.id).not.toBe(next), 30_000)
+  const anew = await draft('Hello?', next)
+  expect((await answer(...anew)).code).toBe(0)
+  expect(linesOf((await run()).stdout).sort()).toEqual([`${anew[0]} sent `, `${crossed[0]} sent `].sort())
+
   const second = await draft('And the invoice?')
   sandbox.answer(id, '<p>Attached.</p>')
   expect((await answer(...second)).code).toBe(0)
   expect(await run()).toMatchObject({ code: 0, stdout: `${second[0]} stale \n` })
   expect((await answer((await draft('Thanks!'))[0], 'reject')).code).toBe(0)
   expect(await run()).toMatchObject({ code: 0, stdout: '' })
-  expect(sandbox.state.writes).toHaveLength(1)
+  expect(sandbox.state.writes).toHaveLength(3)
 }
 
 async function reply(reader: Reader): Promise<void> {
