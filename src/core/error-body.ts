@@ -28,7 +28,9 @@ export function readErrorBody(text: string, challenge: string | null = null, sen
   // A code that repeats a text of the request is a value, unless it has the form of a code, such as `already_exists`.
   const lower = code?.toLowerCase() ?? ''
   const isCode = /^[a-z]+(_[a-z]+)*$/.test(lower)
-  const isSent = sent.flatMap(stringsOf).some((value) => value === lower || (!isCode && lower.includes(value)))
+  const isSent =
+    !documented.has(lower) &&
+    sent.flatMap(stringsOf).some((value) => value === lower || (!isCode && lower.includes(value)))
   return {
     code: isSent ? undefined : code,
     description: firstString(
@@ -41,6 +43,15 @@ export function readErrorBody(text: string, challenge: string | null = null, sen
     ),
   }
 }
+
+/** The codes of the service (docs/service.md#errors), which a program acts on. */
+const documented: ReadonlySet<string> = new Set([
+  'actor_self_required',
+  'forbidden',
+  'insufficient_scope',
+  'invalid_request',
+  'invalid_token',
+])
 
 function firstString(...values: unknown[]): string | undefined {
   return values.find((value): value is string => typeof value === 'string' && value !== '')
@@ -55,6 +66,12 @@ export const fieldNames = ['field', 'loc', 'path', 'param', 'name', 'attribute']
 
 /** Returns the texts in a JSON value, in lower case. */
 export function stringsOf(value: unknown): string[] {
-  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(stringsOf)
-  return typeof value === 'string' && value !== '' ? [value.toLowerCase()] : []
+  const texts: string[] = []
+  // Grows while it is read. A recursion would exceed the stack for deep values.
+  const left = [value]
+  for (const each of left) {
+    if (typeof each === 'object' && each !== null) for (const inner of Object.values(each)) left.push(inner)
+    else if (typeof each === 'string' && each !== '') texts.push(each.toLowerCase())
+  }
+  return texts
 }

@@ -1,13 +1,20 @@
 import type { RequestError } from '../errors/index.ts'
 import type { FetchInit } from '../shared/web-types.ts'
 import type { Reply } from './call.ts'
-import { loadExplanations, networkError, refusedError, timeoutError, unusableError } from './call-errors.ts'
+import {
+  explainWithoutWaiting,
+  loadExplanations,
+  networkError,
+  refusedError,
+  timeoutError,
+  unusableError,
+} from './call-errors.ts'
 import type { CallRecord } from './call-record.ts'
 import { classifyFetchError, isPlatformFetch } from './fetch-error.ts'
 import { MissingFetch, OpenResponse, ResponseHead, UnusableResponse, unwrap } from './response.ts'
 import { validateResponse } from './validation.ts'
 
-/** Longer error bodies are ignored, in bytes. */
+/** No more is read of an error body, in bytes. */
 const maxErrorBytes = 64 * 1024
 
 type RequestHeaders = FetchInit['headers']
@@ -18,6 +25,10 @@ interface Progress {
   isSent?: boolean
   opened?: OpenResponse
   head?: ResponseHead
+  /** Why the response cannot be used. */
+  unusable?: UnusableResponse
+  /** False while a response that was read waits for its explanation. */
+  isExplained?: boolean
 }
 
 /**
@@ -32,10 +43,11 @@ export async function exchange(record: CallRecord, url: string, headers: Request
   const attempt = record.startAttempt()
   const progress: Progress = {}
   const expired = (limit: 'attempt' | 'total') => {
-    const { head } = progress
-    return head?.isRefusal
-      ? refusedError(record, head, '')
-      : timeoutError(record, { limit, isSent: progress.isSent === true })
+    const { head, opened, unusable } = progress
+    if (progress.isExplained === false) explainWithoutWaiting()
+    if (head?.isRefusal) return refusedError(record, head, opened?.received ?? '')
+    if (head !== undefined && unusable !== undefined) return unusableError(record, head, unusable)
+    return timeoutError(record, { limit, isSent: progress.isSent === true })
   }
   try {
     const reply = await clock.runRequest(receive(record, url, headers, progress), call.timeout, () =>
@@ -77,21 +89,33 @@ async function receive(record: CallRecord, url: string, headers: RequestHeaders,
   const head = new ResponseHead(opened.response, secrets)
   progress.head = head
   try {
-    return await read(record, opened, head, signal)
+    return await read(record, opened, head, progress)
   } catch (thrown) {
     if (!(thrown instanceof UnusableResponse)) throw thrown
-    await loadExplanations()
+    progress.unusable = thrown
+    await explain(progress)
     throw unusableError(record, head, thrown)
   }
 }
 
-async function read(record: CallRecord, opened: OpenResponse, head: ResponseHead, signal: AbortSignal): Promise<Reply> {
+/** Waits for the explanation of a response that was read, as long as the attempt lasts. */
+async function explain(progress: Progress, explained = loadExplanations()): Promise<void> {
+  progress.isExplained = false
+  await explained
+  progress.isExplained = true
+}
+
+async function read(record: CallRecord, opened: OpenResponse, head: ResponseHead, progress: Progress): Promise<Reply> {
   const { settings } = record
   const { operation } = record.call
+  const { signal } = record.clock
   if (head.isRedirect) throw new UnusableResponse('redirect', 'it redirects')
   if (head.isRefusal) {
-    const [text] = await Promise.all([opened.text(maxErrorBytes).catch(() => ''), loadExplanations()])
-    throw refusedError(record, head, text)
+    // A body that was cut off, or is too long, can still say what is wrong.
+    const explained = loadExplanations()
+    await opened.text(maxErrorBytes).catch(() => {})
+    await explain(progress, explained)
+    throw refusedError(record, head, opened.received)
   }
   const { data, cursors } = unwrap(await opened.text(settings.maxResponseBytes), operation.envelope)
   signal.throwIfAborted()

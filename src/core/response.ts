@@ -51,6 +51,8 @@ const mostEmptyChunks = 1_000
 /** A response, whose body is read once or released. */
 export class OpenResponse {
   readonly response: FetchResponse & BodyHolder
+  /** What was read of the body. */
+  received = ''
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
 
   /**
@@ -74,18 +76,17 @@ export class OpenResponse {
   async text(maxBytes: number): Promise<string> {
     const chunks = this.#openBody()
     const decoder = new TextDecoder('utf-8', { fatal: true })
-    let text = ''
     let bytes = 0
     for (let chunk = 1; ; chunk += 1) {
       const { done, value } = await chunks.next()
-      if (done) return text + decode(decoder)
+      if (done) return this.received + decode(decoder)
       if (typeof value?.byteLength !== 'number')
         throw new BadFetch('the body of its response does not consist of bytes')
       bytes += value.byteLength
       // A body that is always ready would keep timers from firing.
       if (chunk - bytes > mostEmptyChunks) throw new BadFetch('the body of its response consists of empty chunks')
       if (bytes > maxBytes) throw new UnusableResponse('too-large', `the body is longer than ${maxBytes} bytes`)
-      text += decode(decoder, value)
+      this.received += decode(decoder, value)
     }
   }
 
@@ -156,9 +157,14 @@ export class ResponseHead {
     return !this.isRedirect && (this.status < 200 || this.status > 299)
   }
 
-  /** Returns a header unchanged. Only for use inside the client. */
+  /** Returns a header unchanged. Only for use inside the client. Null also for what a custom fetch returns instead of a text. */
   get(name: string): string | null {
-    return this.#headers.get(name) ?? null
+    try {
+      const value: unknown = this.#headers.get(name)
+      return typeof value === 'string' ? value : null
+    } catch {
+      return null
+    }
   }
 
   get requestId(): string | undefined {

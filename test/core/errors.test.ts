@@ -338,3 +338,37 @@ describe('the hint', () => {
     expect(error).toMatchObject({ outcome: 'unknown', hint: expect.stringMatching(hint) })
   })
 })
+
+describe('the code of a refusal', () => {
+  test('is the documented one, although the request has the same text', async () => {
+    for (const [status, code, name] of [
+      [403, 'insufficient_scope', 'InsufficientScopeError'],
+      [401, 'invalid_token', 'AuthenticationError'],
+    ] as const) {
+      const client = makeClient({ fetch: async () => refusal(status, code), maxRetries: 0 })
+      const error = await rejection(client.messages.create('cnv_1', { body_html: code }))
+      expect(error).toMatchObject({ name, code, status })
+    }
+  })
+
+  test('counts although the body is cut off after it', async () => {
+    const start = (controller: ReadableStreamDefaultController) =>
+      controller.enqueue(new TextEncoder().encode('{"error":"insufficient_scope"}'))
+    const pull = (controller: ReadableStreamDefaultController) => controller.error(new TypeError('terminated'))
+    const body = new ReadableStream({ start, pull }, { highWaterMark: 0 })
+    const client = makeClient({ fetch: async () => new Response(body, { status: 403 }), maxRetries: 0 })
+    expect(await rejection(client.me())).toMatchObject({ name: 'InsufficientScopeError' })
+  })
+
+  test('is known although the request is deep, or a custom fetch has odd headers', async () => {
+    let deep: object = {}
+    for (let level = 0; level < 4_000; level += 1) deep = { deep }
+    const client = makeClient({ fetch: async () => refusal(422, 'other'), maxRetries: 0 })
+    const body = { body: deep } as never
+    expect(await rejection(client.request('PATCH', '/api/oauth/v1/x', body))).toMatchObject({ outcome: 'refused' })
+    const headers = { get: () => 30, forEach: () => {} }
+    const odd = { ok: false, status: 403, headers, text: async () => '{"error":"forbidden"}' }
+    const mocked = makeClient({ fetch: async () => odd as never, maxRetries: 0 })
+    expect(await rejection(mocked.me())).toMatchObject({ name: 'PermissionDeniedError', code: 'forbidden' })
+  })
+})

@@ -1,16 +1,20 @@
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { json, page, refusal, rejection, token } from '../helpers/client.ts'
 
-afterEach(() => void vi.doUnmock('../../src/core/explain-response.ts'))
+afterEach(() => {
+  vi.doUnmock('../../src/core/explain-response.ts')
+  // The module of a mock that never ends would stay.
+  vi.resetModules()
+})
 
 const missing = 'The file of this package that explains it could not be loaded'
 
+const gone = (): Promise<object> => Promise.reject(new Error('404'))
+
 /** Makes a client of a package without the file that explains responses, as after a deployment that has replaced it. */
-async function clientWithout(fetch: () => Promise<Response>, changes: object = {}) {
+async function clientWithout(fetch: () => Promise<Response>, changes: object = {}, load = gone) {
   vi.resetModules()
-  vi.doMock('../../src/core/explain-response.ts', () => {
-    throw new Error('404')
-  })
+  vi.doMock('../../src/core/explain-response.ts', load)
   const { SupportWorkspace } = await import('support-workspace-sdk')
   return new SupportWorkspace({ baseUrl: 'https://api.test', accessToken: token, fetch, ...changes })
 }
@@ -55,4 +59,38 @@ test('without them, a response that cannot be used says why', async () => {
     reason: 'not-json',
     message: expect.stringMatching(`the body is not JSON but HTML. Read the message. ${missing}`),
   })
+})
+
+describe('while they do not arrive', () => {
+  const never = () => new Promise<object>(() => {})
+
+  test.each([
+    [403, 'insufficient_scope', 'InsufficientScopeError', 'reconnect'],
+    [422, 'actor_self_required', 'ActorSelfRequiredError', 'fix'],
+  ])('the error of %i %s is the same after the timeout of the first call', async (status, code, name, remedy) => {
+    const client = await clientWithout(async () => refusal(status, code), { maxRetries: 0 }, never)
+    for (const timeout of [30, 60_000]) {
+      expect(await rejection(client.contacts.list({}, { timeout }))).toMatchObject({ name, status, code, remedy })
+    }
+  })
+
+  test('a response that cannot be used says so', async () => {
+    const client = await clientWithout(async () => new Response('1'), { maxRetries: 0 }, never)
+    expect(await rejection(client.me({ timeout: 30 }))).toMatchObject({
+      name: 'UnexpectedResponseError',
+      remedy: 'fix',
+    })
+  })
+})
+
+test('a refusal stays one if they fail', async () => {
+  const broken = () => {
+    throw new Error('broken')
+  }
+  const client = await clientWithout(
+    async () => refusal(422, 'other'),
+    {},
+    async () => ({ explainRefusal: broken }),
+  )
+  expect(await rejection(client.contacts.create({ email: 'a@b.example' }))).toMatchObject({ outcome: 'refused' })
 })
