@@ -1,4 +1,4 @@
-// Bytes that a bundler makes of typical imports, minified and gzipped. What is loaded lazily, such as the schemas and
+// Bytes that a bundler makes of typical imports, minified and gzipped. What is loaded lazily, the schemas and
 // sealing, is counted by the last two. ky is 8.9 kB of each that has a client. `npm run size` fails above a limit: raise one only with a reason.
 
 /** Leaves out what `import()` loads. */
@@ -25,12 +25,12 @@ const check = (name, path, imported, limit, modifyEsbuildConfig = initially) => 
 })
 
 export default [
-  check('SupportWorkspace', 'dist/index.js', 'SupportWorkspace', '34.4 kB'),
+  check('SupportWorkspace', 'dist/index.js', 'SupportWorkspace', '36.4 kB'),
   check('PublicOAuthApp in one file', 'dist/oauth.js', 'PublicOAuthApp', '8.1 kB', everything),
-  check('PublicOAuthApp and scopesFor', 'dist/oauth.js', 'PublicOAuthApp, scopesFor', '9.2 kB'),
+  check('PublicOAuthApp and scopesFor', 'dist/oauth.js', 'PublicOAuthApp, scopesFor', '9.4 kB'),
   check('scopesFor', 'dist/oauth.js', 'scopesFor', '3.7 kB'),
-  check('OAuthApp and createLoginHandlers', 'dist/oauth.js', 'OAuthApp, createLoginHandlers', '21.8 kB'),
-  check('ConnectionStore', 'dist/oauth.js', 'ConnectionStore', '41.6 kB'),
+  check('OAuthApp and createLoginHandlers', 'dist/oauth.js', 'OAuthApp, createLoginHandlers', '22.5 kB'),
+  check('ConnectionStore', 'dist/oauth.js', 'ConnectionStore', '44 kB'),
   check('ChangeFeed', 'dist/changes.js', 'ChangeFeed', '12.3 kB'),
   check('WriteJournal', 'dist/journal.js', 'WriteJournal', '14.1 kB'), // Its records are checked entries, code that a feed and connections share.
   check('htmlToText', 'dist/html.js', 'htmlToText', '21.3 kB'),

@@ -25,6 +25,7 @@ import type { RequestErrorDetails } from '../errors/request-error.ts'
 import { actorHint } from '../shared/actor.ts'
 import type { CallRecord } from './call-record.ts'
 import { readErrorBody } from './error-body.ts'
+import { explainRefusal, explainUnusable } from './explain-response.ts'
 import type { FetchFault } from './fetch-error.ts'
 import type { ResponseHead, UnusableResponse } from './response.ts'
 import { longestRetryAfter, retryAfterOf, seconds, toSeconds } from './retry.ts'
@@ -151,37 +152,6 @@ export function heldBackError(record: CallRecord, wait: number): RequestError {
   })
 }
 
-/** What explains a response to a person. Loaded with the first one that fails a call, because most programs see none. */
-let explanations: typeof import('./explain-response.ts') | undefined
-
-let isLate = false
-
-/** If the file cannot be loaded, errors lack the explanation, but have their class, code, outcome and remedy. */
-export async function loadExplanations(): Promise<void> {
-  if (explanations !== undefined || isLate) return
-  explanations = await import('./explain-response.ts').catch(() => undefined)
-}
-
-/** Lets no other call wait for the file, after a call whose time was over before the file came. */
-export function explainWithoutWaiting(): void {
-  isLate = true
-}
-
-/** Returns what is explained. Undefined if it is not loaded, or cannot be explained. */
-function explained<Explanation>(explain: (loaded: NonNullable<typeof explanations>) => Explanation) {
-  try {
-    return explanations && explain(explanations)
-  } catch {
-    return undefined
-  }
-}
-
-const withoutExplanation = {
-  hint: 'Read the message. The file of this package that explains it could not be loaded, so check that your build contains it.',
-  problems: undefined,
-  details: undefined,
-}
-
 /** Creates the error for a response that cannot be used. */
 export function unusableError(record: CallRecord, response: ResponseHead, unusable: UnusableResponse): RequestError {
   const { reason, message } = unusable
@@ -189,7 +159,7 @@ export function unusableError(record: CallRecord, response: ResponseHead, unusab
   return createError(UnexpectedResponseError, record, {
     // It can name a key of the response.
     message: `${id} received an unusable response (${response.status}): ${redact(message, record.secrets)}.`,
-    hint: explained((loaded) => loaded.explainUnusable(unusable)) ?? withoutExplanation.hint,
+    hint: explainUnusable(unusable),
     isConfiguration: true,
     outcome: 'unknown',
     // A gateway might have replaced or cut off the body once.
@@ -244,8 +214,7 @@ export function refusedError(record: CallRecord, head: ResponseHead, text: strin
   const retryAfter = retryAfterOf(head)
   const [ErrorClass, remedy] = meaningOf(record, status, code)
   const refusal = { kind: ErrorClass.kind, status, remedy, text, sent, retryAfter }
-  const { hint, problems, details } =
-    explained((loaded) => loaded.explainRefusal(record, refusal)) ?? withoutExplanation
+  const { hint, problems, details } = explainRefusal(record, refusal)
   const reasons = [description?.replace(/[.\s]+$/, ''), problems].filter((reason) => reason !== undefined)
   const because = reasons.length === 0 ? '' : `: ${reasons.join(' (')}${reasons.length === 2 ? ')' : ''}`
   return createError<InsufficientScopeDetails>(ErrorClass as typeof InsufficientScopeError, record, {

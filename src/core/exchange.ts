@@ -1,14 +1,7 @@
 import type { RequestError } from '../errors/index.ts'
 import type { FetchInit } from '../shared/web-types.ts'
 import type { Reply } from './call.ts'
-import {
-  explainWithoutWaiting,
-  loadExplanations,
-  networkError,
-  refusedError,
-  timeoutError,
-  unusableError,
-} from './call-errors.ts'
+import { networkError, refusedError, timeoutError, unusableError } from './call-errors.ts'
 import type { CallRecord } from './call-record.ts'
 import { classifyFetchError, isPlatformFetch } from './fetch-error.ts'
 import { MissingFetch, OpenResponse, ResponseHead, UnusableResponse, unwrap } from './response.ts'
@@ -25,10 +18,6 @@ interface Progress {
   isSent?: boolean
   opened?: OpenResponse
   head?: ResponseHead
-  /** Why the response cannot be used. */
-  unusable?: UnusableResponse
-  /** False while a response that was read waits for its explanation. */
-  isExplained?: boolean
 }
 
 /**
@@ -43,10 +32,8 @@ export async function exchange(record: CallRecord, url: string, headers: Request
   const attempt = record.startAttempt()
   const progress: Progress = {}
   const expired = (limit: 'attempt' | 'total') => {
-    const { head, opened, unusable } = progress
-    if (progress.isExplained === false) explainWithoutWaiting()
+    const { head, opened } = progress
     if (head?.isRefusal) return refusedError(record, head, opened?.received ?? '')
-    if (head !== undefined && unusable !== undefined) return unusableError(record, head, unusable)
     return timeoutError(record, { limit, isSent: progress.isSent === true })
   }
   try {
@@ -89,32 +76,21 @@ async function receive(record: CallRecord, url: string, headers: RequestHeaders,
   const head = new ResponseHead(opened.response, secrets)
   progress.head = head
   try {
-    return await read(record, opened, head, progress)
+    return await read(record, opened, head)
   } catch (thrown) {
     if (!(thrown instanceof UnusableResponse)) throw thrown
-    progress.unusable = thrown
-    await explain(progress)
     throw unusableError(record, head, thrown)
   }
 }
 
-/** Waits for the explanation of a response that was read, as long as the attempt lasts. */
-async function explain(progress: Progress, explained = loadExplanations()): Promise<void> {
-  progress.isExplained = false
-  await explained
-  progress.isExplained = true
-}
-
-async function read(record: CallRecord, opened: OpenResponse, head: ResponseHead, progress: Progress): Promise<Reply> {
+async function read(record: CallRecord, opened: OpenResponse, head: ResponseHead): Promise<Reply> {
   const { settings } = record
   const { operation } = record.call
   const { signal } = record.clock
   if (head.isRedirect) throw new UnusableResponse('redirect', 'it redirects')
   if (head.isRefusal) {
     // A body that was cut off, or is too long, can still say what is wrong.
-    const explained = loadExplanations()
     await opened.text(maxErrorBytes).catch(() => {})
-    await explain(progress, explained)
     throw refusedError(record, head, opened.received)
   }
   const { data, cursors } = unwrap(await opened.text(settings.maxResponseBytes), operation.envelope)
