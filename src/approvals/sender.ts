@@ -150,12 +150,13 @@ export class Sender {
   }
 
   async #sendEntry(key: string, entry: ProposalEntry, signal: AbortSignal | undefined) {
-    const { operation, parameters: path, query, text, answers } = entry.content
+    const { operation, parameters: path, query, text, answers, known } = entry.content
     const input = { path, query, ...(text !== undefined && { body: JSON.parse(text) as unknown }) }
     const isMessage = operation.id === 'messages.create' && operation.evidence !== undefined
     // The journal also says whose token sends it.
     const before = (client: SupportWorkspace, person?: Person) => this.#look(key, entry, client, person)
-    const once = { before, answers: isMessage ? answers : undefined }
+    // A message that the draft has read is not the reply, also if it has the same text.
+    const once = { before, ...(isMessage && { answers, known }) }
     try {
       const { id } = await this.#journal.once(key, (client) => client.callAgain(operation, input, { signal }), once)
       await this.#records.noteSent(entry.content, id)

@@ -390,6 +390,31 @@ describe('a lost response', () => {
     expect([await send(), sent()]).toEqual([['sent'], [body_html]])
   })
 
+  test('is not found in a message that the draft has read', async () => {
+    const { sandbox, conversation, workspace, propose, approve, send, sent } = open()
+    await workspace.messages.create(conversation, { body_html })
+    sandbox.receiveMessage(conversation, 'And my second parcel?')
+    await propose(body_html, { basis: sandbox.state.messages(conversation).map(({ id }) => id) })
+    await approve()
+    sandbox.faults.add({ method: 'POST', path: /messages$/, drop: 'before-effect' })
+    expect([await send(), await send()]).toEqual([['unconfirmed'], ['unconfirmed']])
+    expect(sent()).toEqual([body_html])
+  })
+
+  test('of a change is found, although the draft has read the message', async () => {
+    const { sandbox, conversation, workspace, approvals, approve, send } = open()
+    const path = {
+      conversation_id: conversation,
+      id: (await workspace.messages.create(conversation, { body_html })).id,
+    }
+    await approvals.propose('r', (client) =>
+      client.messages.update(path.conversation_id, path.id, { body_html: 'New' }),
+    )
+    await approve()
+    sandbox.faults.add({ method: 'PATCH', drop: 'after-effect' })
+    expect([await send(), await send()]).toEqual([['unconfirmed'], ['sent']])
+  })
+
   test('that a person finds absent waits for another approval', async () => {
     const { sandbox, approvals, propose, approve, send, sent } = open()
     await propose()
