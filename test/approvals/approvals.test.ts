@@ -552,6 +552,20 @@ describe('what is stored', () => {
       expect([listed.map(({ key }) => key), errors]).toEqual([['next'], ['bad']])
     })
 
+    test('goes on with what was approved later in the same conversation', async () => {
+      const { storage, approvals, propose, sent } = open()
+      await propose(body_html, {}, 'bad')
+      await approvals.reject('bad', { by: 'may' })
+      for (const key of ['bad', 'good']) {
+        const { digest } = await propose(`<p>${key}</p>`, { again: true }, key)
+        await approvals.approve(key, { digest, by: 'may' })
+        await vi.advanceTimersByTimeAsync(10)
+      }
+      await garbage(storage, 'approvals:final:bad')
+      expect(await rejection(Array.fromAsync(approvals.send()))).toMatchObject({ name: 'ApprovalsError', key: 'bad' })
+      expect(sent()).toEqual(['<p>good</p>'])
+    })
+
     test.each([
       ['before-effect', 1, 'the record of "bad" cannot be read, and may be about what the service shows'],
       ['after-effect', 2, 'another write may have left what looks like it'],
@@ -779,6 +793,30 @@ test('`send` writes to several conversations at the same time, and to one in the
     sent.length = 0
   }
 })
+
+test.each(['another process', 'another `send`'])(
+  'what was approved later does not overtake a reply that %s is sending',
+  async (who) => {
+    const { sandbox, storage, approvals, propose, send, sent } = open()
+    for (const key of ['one', 'two']) {
+      const { digest } = await propose(`<p>${key}</p>`, { basis: null }, key)
+      await approvals.approve(key, { digest, by: 'may' })
+      await vi.advanceTimersByTimeAsync(10)
+    }
+    const workspace = clientOf(sandbox, {
+      fetch: async (url, init) => {
+        if (init?.method === 'POST') await new Promise((resolve) => setTimeout(resolve, 1_000))
+        return sandbox.fetch(url, init)
+      },
+    })
+    const slow = new Approvals({ workspace, storage })
+    const sending = send(slow)
+    while ((await approvals.get('one'))?.state !== 'sending') await vi.advanceTimersByTimeAsync(1)
+    expect(await send(who === 'another process' ? approvals : slow)).toEqual([])
+    expect(await sending).toEqual(['sent', 'sent'])
+    expect(sent()).toEqual(['<p>one</p>', '<p>two</p>'])
+  },
+)
 
 test('a signal ends `send`, and leaving the loop waits for what is under way', async () => {
   const { approvals, propose, send, sent } = open()
