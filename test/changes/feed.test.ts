@@ -370,6 +370,7 @@ describe('deletions', () => {
 
 describe('a change that was not acknowledged', () => {
   test('comes again with the same key after a `break` and an error of the loop', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
     const service = new SimulatedService({ conversations: 2 })
     const storage = memoryStorage()
     const keys: string[] = []
@@ -385,6 +386,7 @@ describe('a change that was not acknowledged', () => {
       }
     }
     expect(keys.slice(0, 3)).toEqual([keys[0], keys[1], keys[1]])
+    vi.restoreAllMocks()
   })
 
   test('does not block the others once it is skipped', async () => {
@@ -493,6 +495,24 @@ describe('errors', () => {
     for await (const page of storage.list('changes:feed:messages:')) read.push(...page.map(([key]) => key))
     expect(read).toHaveLength(15)
   })
+
+  test.each([true, false])(
+    'of five conversations that change in each pass do not keep the others from being read (follows: %s)',
+    async (follows) => {
+      const service = new SimulatedService({ conversations: 8, follows })
+      const ids = [...service.conversations.keys()]
+      const storage = await filled(service)
+      // The newest come first in the list.
+      const broken = ids.slice(3)
+      service.answer = (path) => (broken.some((id) => path.includes(id)) ? failure(403, 'forbidden') : undefined)
+      service.onRequest = (path) => {
+        if (path === '/conversations') for (const id of broken) service.touch(id)
+      }
+      const added = ids.slice(0, 3).map((id) => `messages created ${service.addMessage(id)}`)
+      const changes = await new Process(service, storage, { interval: 4000, limit: 50, passes: 40 }).read()
+      expect(changes.filter((change) => change.startsWith('messages')).sort()).toEqual(added.sort())
+    },
+  )
 
   test('that end a pass lose no state that it has read', async () => {
     const service = new SimulatedService({})
