@@ -193,12 +193,13 @@ export class Approvals {
 
   /**
    * Sends what was approved, and yields what became of each. The proposals of one conversation are sent one after the
-   * other, in the order of their approval. Proposals of other people and organizations are left to their tokens.
+   * other, in the order of their approval. If another process is sending the first, the others of its conversation wait for
+   * the next `send`. Proposals of other people and organizations are left to their tokens.
    *
    * If a response is lost, the result is `unconfirmed`, and the next `send` checks whether the write was applied. With
    * `postponed`, the next `send` tries again. A loop that ends early waits for what is under way.
    *
-   * A damaged entry does not hold up other conversations: `send` goes on, and throws its `ApprovalsError` at the end.
+   * A damaged entry holds up only itself: `send` goes on with the others, and throws its `ApprovalsError` at the end.
    *
    * @throws the errors that concern every proposal, at once: of the storage, of a token that is rejected, and the reason of an
    *   aborted `signal`

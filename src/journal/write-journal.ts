@@ -110,6 +110,7 @@ const journalChecks = {
 const onceChecks = {
   before: checkFunction<NonNullable<OnceOptions['before']>>,
   answers: checkText,
+  known: (_, value) => value as readonly string[],
   find: checkFunction<FindEffect>,
   resendIfAbsent: checkFlag,
 } satisfies Record<keyof OnceOptions, Check<unknown>>

@@ -390,6 +390,31 @@ describe('a lost response', () => {
     expect([await send(), sent()]).toEqual([['sent'], [body_html]])
   })
 
+  test('is not found in a message that the draft has read', async () => {
+    const { sandbox, conversation, workspace, propose, approve, send, sent } = open()
+    await workspace.messages.create(conversation, { body_html })
+    sandbox.receiveMessage(conversation, 'And my second parcel?')
+    await propose(body_html, { basis: sandbox.state.messages(conversation).map(({ id }) => id) })
+    await approve()
+    sandbox.faults.add({ method: 'POST', path: /messages$/, drop: 'before-effect' })
+    expect([await send(), await send()]).toEqual([['unconfirmed'], ['unconfirmed']])
+    expect(sent()).toEqual([body_html])
+  })
+
+  test('of a change is found, although the draft has read the message', async () => {
+    const { sandbox, conversation, workspace, approvals, approve, send } = open()
+    const path = {
+      conversation_id: conversation,
+      id: (await workspace.messages.create(conversation, { body_html })).id,
+    }
+    await approvals.propose('r', (client) =>
+      client.messages.update(path.conversation_id, path.id, { body_html: 'New' }),
+    )
+    await approve()
+    sandbox.faults.add({ method: 'PATCH', drop: 'after-effect' })
+    expect([await send(), await send()]).toEqual([['unconfirmed'], ['sent']])
+  })
+
   test('that a person finds absent waits for another approval', async () => {
     const { sandbox, approvals, propose, approve, send, sent } = open()
     await propose()
@@ -525,6 +550,20 @@ describe('what is stored', () => {
       const errors: unknown[] = []
       const listed = await approvals.list({ onUnreadable: (each) => errors.push(each.key) })
       expect([listed.map(({ key }) => key), errors]).toEqual([['next'], ['bad']])
+    })
+
+    test('goes on with what was approved later in the same conversation', async () => {
+      const { storage, approvals, propose, sent } = open()
+      await propose(body_html, {}, 'bad')
+      await approvals.reject('bad', { by: 'may' })
+      for (const key of ['bad', 'good']) {
+        const { digest } = await propose(`<p>${key}</p>`, { again: true }, key)
+        await approvals.approve(key, { digest, by: 'may' })
+        await vi.advanceTimersByTimeAsync(10)
+      }
+      await garbage(storage, 'approvals:final:bad')
+      expect(await rejection(Array.fromAsync(approvals.send()))).toMatchObject({ name: 'ApprovalsError', key: 'bad' })
+      expect(sent()).toEqual(['<p>good</p>'])
     })
 
     test.each([
@@ -754,6 +793,30 @@ test('`send` writes to several conversations at the same time, and to one in the
     sent.length = 0
   }
 })
+
+test.each(['another process', 'another `send`'])(
+  'what was approved later does not overtake a reply that %s is sending',
+  async (who) => {
+    const { sandbox, storage, approvals, propose, send, sent } = open()
+    for (const key of ['one', 'two']) {
+      const { digest } = await propose(`<p>${key}</p>`, { basis: null }, key)
+      await approvals.approve(key, { digest, by: 'may' })
+      await vi.advanceTimersByTimeAsync(10)
+    }
+    const workspace = clientOf(sandbox, {
+      fetch: async (url, init) => {
+        if (init?.method === 'POST') await new Promise((resolve) => setTimeout(resolve, 1_000))
+        return sandbox.fetch(url, init)
+      },
+    })
+    const slow = new Approvals({ workspace, storage })
+    const sending = send(slow)
+    while ((await approvals.get('one'))?.state !== 'sending') await vi.advanceTimersByTimeAsync(1)
+    expect(await send(who === 'another process' ? approvals : slow)).toEqual([])
+    expect(await sending).toEqual(['sent', 'sent'])
+    expect(sent()).toEqual(['<p>one</p>', '<p>two</p>'])
+  },
+)
 
 test('a signal ends `send`, and leaving the loop waits for what is under way', async () => {
   const { approvals, propose, send, sent } = open()

@@ -26,7 +26,7 @@ export function loadFunctions(): void {
       return import(/* @vite-ignore */ `${folder}/${page}/${name}.mts`)
     }
     functions = {
-      ...(await load('reply', 'reply-to-all')),
+      ...(await load('automatic-replies', 'reply-to-all')),
       ...(await load('import', 'import-contacts')),
       ...(await load('export', 'export-all')),
     }
