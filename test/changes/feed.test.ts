@@ -389,6 +389,21 @@ describe('a change that was not acknowledged', () => {
     vi.restoreAllMocks()
   })
 
+  test('of a list stays while the list is not watched', async () => {
+    const service = new SimulatedService({ conversations: 2 })
+    const storage = await filled(service)
+    const message = service.addMessage(firstOf(service))
+    for await (const { id } of new Process(service, storage, { ...slow, passes: 1 }).feed) if (id === message) break
+    const conversations = { ...slow, watch: ['conversations'], deletions: ['messages'], passes: 2 } as const
+    expect(await new Process(service, storage, conversations).read()).toEqual([])
+    service.touch(firstOf(service))
+    expect(await new Process(service, storage, conversations).read()).toHaveLength(1)
+    expect(await new Process(service, storage, { ...slow, passes: 1 }).read()).toEqual([`messages created ${message}`])
+    service.removeConversation(firstOf(service))
+    expect(await new Process(service, storage, conversations).read()).toHaveLength(1)
+    for await (const page of storage.list('')) expect(page.join()).not.toContain(message)
+  })
+
   test('does not block the others once it is skipped', async () => {
     const service = new SimulatedService({ conversations: 2, messages: 3 })
     const storage = memoryStorage()
