@@ -730,7 +730,13 @@ describe('what is stored', () => {
       const error = await open(service, storage).catch((thrown: unknown) => thrown)
       expect(error).toBeInstanceOf(ChangeFeedError)
       expect(error).toMatchObject({ remedy: 'fix', message: expect.stringContaining(problem) })
+      expect(String(error)).toContain(key)
     }
+    // Without the entry, the conversation comes once more.
+    await storage.compareAndSet(key, (await storage.get(key)) as string, null)
+    expect(await new Process(service, storage, { ...slow, passes: 2 }).read()).toEqual([
+      `conversations created ${firstOf(service)}`,
+    ])
   })
 
   test('does not get into an error through the message of a driver', async () => {
