@@ -15,8 +15,8 @@ const sabotages: readonly Sabotage[] = [
   [
     'a change is acknowledged before it is delivered',
     'pass.ts',
-    '      if (settings.watch.has(resource)) yield change\n      left = (await reader.patiently(() => acknowledge(entries, id, key))).left\n',
-    '      left = (await reader.patiently(() => acknowledge(entries, id, key))).left\n      if (settings.watch.has(resource)) yield change\n',
+    '      yield change\n      left = (await reader.patiently(() => acknowledge(entries, id, key))).left\n',
+    '      left = (await reader.patiently(() => acknowledge(entries, id, key))).left\n      yield change\n',
   ],
   [
     'nothing is acknowledged',

@@ -193,12 +193,13 @@ export class Approvals {
 
   /**
    * Sends what was approved, and yields what became of each. The proposals of one conversation are sent one after the
-   * other, in the order of their approval. Proposals of other people and organizations are left to their tokens.
+   * other, in the order of their approval. If another process is sending the first, the others of its conversation wait for
+   * the next `send`. Proposals of other people and organizations are left to their tokens.
    *
    * If a response is lost, the result is `unconfirmed`, and the next `send` checks whether the write was applied. With
    * `postponed`, the next `send` tries again. A loop that ends early waits for what is under way.
    *
-   * A damaged entry does not hold up other conversations: `send` goes on, and throws its `ApprovalsError` at the end.
+   * A damaged entry holds up only itself: `send` goes on with the others, and throws its `ApprovalsError` at the end.
    *
    * @throws the errors that concern every proposal, at once: of the storage, of a token that is rejected, and the reason of an
    *   aborted `signal`
@@ -219,13 +220,15 @@ export class Approvals {
     return this.#change(key, (now) => {
       if (now?.state !== 'sending') throw notAllowed(key, 'resolved', now)
       const { write, ...unsent } = now
-      return written(as === 'absent' ? { ...unsent, state: 'pending' } : { ...now, state: 'sent', endedAt: Date.now() })
+      if (as === 'absent') return written({ ...unsent, state: 'pending' })
+      const applied = write && ({ ...write, state: 'applied' } as const)
+      return written({ ...now, write: applied, state: 'sent', endedAt: Date.now() })
     })
   }
 
   /**
-   * Removes the texts of proposals that have ended for longer than `age`, and returns their number. Key, state, digest
-   * and id stay, so that the same key is never sent again.
+   * Removes the texts of proposals that have ended for longer than `age`, and returns their number. Key, state, id and
+   * digests stay, so that the same key is never sent again, and no lost reply of the same text is taken for this one.
    *
    * @param age in milliseconds, at least 3_600_000 (an hour)
    */
@@ -247,7 +250,7 @@ export class Approvals {
       if (!isOld(entry)) continue
       const isForgotten = await this.#records.change<boolean>(key, (now) => {
         if (!isOld(now)) return { result: false }
-        const { write, reason, ...rest } = now
+        const { reason, ...rest } = now
         const { text, answers, ...content } = now.content
         return { write: { ...rest, content: { ...content, query: {} }, earlier: [] }, result: true }
       })

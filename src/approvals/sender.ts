@@ -72,7 +72,7 @@ export class Sender {
     const { concurrency = 4, signal } = readOptions(options, sendChecks, '`send`')
     throwIfAborted(signal)
     let failure: { readonly thrown: unknown } | undefined
-    // Of damaged entries, each of which holds up only its own conversation.
+    // Of damaged entries, each of which holds up only itself.
     const damages: ApprovalsError[] = []
     const groups = await this.#due((damage) => damages.push(damage))
     const running = new Set<Promise<void>>()
@@ -80,13 +80,18 @@ export class Sender {
     const sendFirst = async ([key = '', ...others]: readonly string[]) => {
       try {
         const result = await this.#sendOne(key, signal)
-        if (result !== undefined) results.push(result)
         // What was approved later must not overtake it.
-        if (result?.state !== 'postponed' && others.length > 0) groups.unshift(others)
+        if (result === 'elsewhere') return
+        if (result !== undefined) results.push(result)
+        if (result?.state === 'postponed') return
       } catch (thrown) {
-        if (isDamage(thrown)) damages.push(thrown)
-        else failure ??= { thrown }
+        if (!isDamage(thrown)) {
+          failure ??= { thrown }
+          return
+        }
+        damages.push(thrown)
       }
+      if (others.length > 0) groups.unshift(others)
     }
     try {
       for (;;) {
@@ -129,12 +134,14 @@ export class Sender {
     return [...groups.values()]
   }
 
-  async #sendOne(key: string, signal: AbortSignal | undefined): Promise<SendResult | undefined> {
-    if (this.#underWay.has(key)) return undefined
+  /** Returns `elsewhere` if another process, or another `send` of this one, is sending it now. */
+  async #sendOne(key: string, signal: AbortSignal | undefined): Promise<SendResult | 'elsewhere' | undefined> {
+    if (this.#underWay.has(key)) return 'elsewhere'
     this.#underWay.set(key, undefined)
     try {
       const entry = await this.#records.get(key)
-      if (entry === undefined || isFinal(entry) || isSendingElsewhere(entry)) return undefined
+      if (entry === undefined || isFinal(entry)) return undefined
+      if (isSendingElsewhere(entry)) return 'elsewhere'
       if (entry.state !== 'sending' && isOver(entry)) return await this.#end(key, entry, 'expired')
       if (entry.state === 'pending') return undefined
       if (!(await isIntact(entry))) {
@@ -150,12 +157,13 @@ export class Sender {
   }
 
   async #sendEntry(key: string, entry: ProposalEntry, signal: AbortSignal | undefined) {
-    const { operation, parameters: path, query, text, answers } = entry.content
+    const { operation, parameters: path, query, text, answers, known } = entry.content
     const input = { path, query, ...(text !== undefined && { body: JSON.parse(text) as unknown }) }
     const isMessage = operation.id === 'messages.create' && operation.evidence !== undefined
     // The journal also says whose token sends it.
     const before = (client: SupportWorkspace, person?: Person) => this.#look(key, entry, client, person)
-    const once = { before, answers: isMessage ? answers : undefined }
+    // A message that the draft has read is not the reply, also if it has the same text.
+    const once = { before, ...(isMessage && { answers, known }) }
     try {
       const { id } = await this.#journal.once(key, (client) => client.callAgain(operation, input, { signal }), once)
       await this.#records.noteSent(entry.content, id)

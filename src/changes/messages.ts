@@ -22,8 +22,8 @@ export async function* readMessages(pass: Pass, id: string): Changes {
   const isLast =
     reading.isComplete && absent.length === 0 && (isSecond || (row.task === 'unread' && changes.length === 0))
   // Before the messages are stored, the row must lead to them.
-  const needsTask = typeof row.task !== 'number' && (changes.length > 0 || absent.length > 0)
-  const leading = needsTask ? await rows.conversations.update(id, { task: passes }) : row
+  const needsTask = typeof row.task === 'number' ? !isSecond : changes.length > 0 || absent.length > 0
+  const leading = needsTask ? await lead(pass, id, row) : row
   if (leading === undefined) return
   let now = messages
   do {
@@ -49,6 +49,21 @@ export async function* readMessages(pass: Pass, id: string): Changes {
   // Without a task, the row does not lead to what another process has stored meanwhile.
   const last = await reader.patiently(() => records.messages.get(id))
   if (last?.revision === now?.revision) await rows.conversations.update(id, { task: 'no' })
+}
+
+/**
+ * Lets a row lead to its messages and their second reading. The pass of the first reading is the one that runs now: another
+ * process can have ended passes since this one has read the list. Returns undefined if another process has replaced the row.
+ */
+async function lead({ feed, progress }: Pass, id: string, row: Row): Promise<Row | undefined> {
+  const { reader, records, rows } = feed
+  const now = await reader.patiently(() => records.progress.get(''))
+  const task = now?.passes ?? progress.passes
+  if (typeof row.task === 'number' && row.task >= task) return row
+  const leading = await rows.conversations.update(id, { task })
+  // The other process has read the messages meanwhile, and took its reading for the second one.
+  const isEnded = typeof row.task === 'number' && rows.conversations.mark(id)?.task === 'no'
+  return leading ?? (isEnded ? rows.conversations.update(id, { task }) : undefined)
 }
 
 /**

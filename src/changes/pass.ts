@@ -131,15 +131,19 @@ export class Pass {
     return { row, messages }
   }
 
-  /** Reports the changes in an entry. Each is acknowledged when the program asks for the next. */
+  /**
+   * Reports the changes in an entry. Each is acknowledged when the program asks for the next. Changes of a list that is not
+   * watched stay until it is watched again.
+   */
   async *report<Content extends Outbox>(entries: Entries<Content>, id: string): Changes<Content | undefined> {
     const { counts, reader, settings } = this.feed
     let left = await reader.patiently(() => entries.get(id))
     for (let change = left?.outbox[0]; change !== undefined; change = left?.outbox[0]) {
       const { key, resource } = change
-      if (settings.watch.has(resource)) yield change
+      if (!settings.watch.has(resource)) return left
+      yield change
       left = (await reader.patiently(() => acknowledge(entries, id, key))).left
-      if (settings.watch.has(resource)) counts.changes += 1
+      counts.changes += 1
       throwIfAborted(settings.signal)
     }
     return left

@@ -68,7 +68,7 @@ function survey(pass: Pass, list: List, seen: Set<string>): Promise<boolean> {
   return reader.read(list, '', (items) => Promise.all(items.map(look)))
 }
 
-/** Reads messages: of changed conversations first, and of unchanged ones as far as their time has come. */
+/** Reads messages: of changed conversations, and of unchanged ones as far as their time has come. */
 async function* readConversations(pass: Pass, seen: ReadonlySet<string>, now: number): Changes {
   const { settings } = pass.feed
   const rows = pass.feed.rows.conversations
@@ -82,14 +82,21 @@ async function* readConversations(pass: Pass, seen: ReadonlySet<string>, now: nu
     if (rows.pending.has(id) || !settings.watch.has('messages')) return false
     return typeof task === 'number' ? task >= passes || task < recent : task === 'unread' || isAudited
   }
-  const due = rows.ids.filter(isDue)
-  // Begins anywhere, so that conversations that stay broken do not keep those behind them from being read for ever.
-  const start = Math.floor(Math.random() * due.length)
-  for (const id of [...rows.pending, ...due.slice(start), ...due.slice(0, start)]) {
+  const changed = fromAnywhere([...rows.pending])
+  const due = fromAnywhere(rows.ids.filter(isDue))
+  // By turns, because all that have changed can be broken.
+  const first = changed.flatMap((id, index) => [id, ...due.slice(index, index + 1)])
+  for (const id of [...first, ...due.slice(changed.length)]) {
     if (pass.hasFailed) return
     if (seen.has(id)) yield* readMessages(pass, id)
     else yield* miss(pass, 'conversations', id, false)
   }
+}
+
+/** Begins a list anywhere, so that conversations that stay broken do not keep those behind them from being read for ever. */
+function fromAnywhere(ids: readonly string[]): readonly string[] {
+  const start = Math.floor(Math.random() * ids.length)
+  return [...ids.slice(start), ...ids.slice(0, start)]
 }
 
 /** Looks after rows that a complete pass lacked. */

@@ -31,6 +31,12 @@ export interface OnceOptions {
    */
   readonly answers?: string | undefined
   /**
+   * The ids of messages that were there before the write, so that none of them is its effect.
+   *
+   * @internal
+   */
+  readonly known?: readonly string[] | undefined
+  /**
    * Finds out whether the write was applied. Without `find`, the journal cannot confirm custom operations
    * (`workspace.call`, `workspace.request`), `tasks.create` and `segments.create`.
    *

@@ -47,6 +47,8 @@ export interface Write {
   readonly sent: Omit<SentWrite, 'since' | 'author'>
   readonly record: Pick<WriteRecord, 'author' | 'place' | 'operation' | 'path' | 'input' | 'mark' | 'timeout'>
   readonly find: FindEffect | undefined
+  /** The ids of items that were there before. */
+  readonly known: readonly string[] | undefined
   /** The problem if no effect is found. */
   readonly absent: string
 }
@@ -57,10 +59,15 @@ export type Finding = { readonly effect: { readonly id?: string | undefined } } 
 /** How much earlier than the write the service's time of its effect can be, in milliseconds. */
 const tolerance = 300_000
 
+/** What a caller says about the effect of a write. */
+interface Hints extends Partial<Pick<Write, 'find' | 'known'>> {
+  readonly answers?: string | undefined
+}
+
 /** Describes a call for its record. Asks the service for the organization and the author. */
 export async function describeWrite(
   call: OutgoingCall,
-  { find: ownFind, answers }: { readonly find?: FindEffect | undefined; readonly answers?: string | undefined },
+  { find: ownFind, answers, known }: Hints,
   shared: Shared,
 ): Promise<Write> {
   const { operation, path, query, timeout, totalTimeout } = call
@@ -91,6 +98,7 @@ export async function describeWrite(
     call,
     sender: { service: call.baseUrl, organization, author },
     find,
+    known,
     // An older item, for example a contact that was there before, is not the effect.
     absent:
       find === effect?.find && effect?.mark !== undefined
@@ -108,7 +116,7 @@ export async function describeWrite(
  * @throws the error of a call with the remedy `reconnect`, or of the storage with the remedy `retry`
  */
 export async function lookFor(
-  { find, absent, sent, call, record: { input } }: Write,
+  { find, known, absent, sent, call, record: { input } }: Write,
   key: string,
   { sentAt, mark, author, input: sentInput }: WriteRecord,
   shared: Shared,
@@ -132,10 +140,11 @@ export async function lookFor(
     const onUnreadable = (error: WriteJournalError) => {
       damage ??= error
     }
-    for await (const [other, record] of found.size > 0 && mark !== undefined ? shared.records.all(onUnreadable) : []) {
-      if (record.mark === mark && other !== key) others.push(record)
+    for await (const record of found.size > 0 && mark !== undefined ? shared.records.others(key, onUnreadable) : []) {
+      if (record.mark === mark) others.push(record)
     }
-    const own = [...found.values()].filter(({ id }) => id === undefined || !others.some((other) => other.id === id))
+    const taken = new Set([...(known ?? []), ...others.map(({ id }) => id)])
+    const own = [...found.values()].filter(({ id }) => id === undefined || !taken.has(id))
     const [effect, ...more] = own
     if (effect === undefined) return { reason: 'absent', problem: absent }
     // A similar write whose id is unknown can have caused the effect.

@@ -390,6 +390,31 @@ describe('a lost response', () => {
     expect([await send(), sent()]).toEqual([['sent'], [body_html]])
   })
 
+  test('is not found in a message that the draft has read', async () => {
+    const { sandbox, conversation, workspace, propose, approve, send, sent } = open()
+    await workspace.messages.create(conversation, { body_html })
+    sandbox.receiveMessage(conversation, 'And my second parcel?')
+    await propose(body_html, { basis: sandbox.state.messages(conversation).map(({ id }) => id) })
+    await approve()
+    sandbox.faults.add({ method: 'POST', path: /messages$/, drop: 'before-effect' })
+    expect([await send(), await send()]).toEqual([['unconfirmed'], ['unconfirmed']])
+    expect(sent()).toEqual([body_html])
+  })
+
+  test('of a change is found, although the draft has read the message', async () => {
+    const { sandbox, conversation, workspace, approvals, approve, send } = open()
+    const path = {
+      conversation_id: conversation,
+      id: (await workspace.messages.create(conversation, { body_html })).id,
+    }
+    await approvals.propose('r', (client) =>
+      client.messages.update(path.conversation_id, path.id, { body_html: 'New' }),
+    )
+    await approve()
+    sandbox.faults.add({ method: 'PATCH', drop: 'after-effect' })
+    expect([await send(), await send()]).toEqual([['unconfirmed'], ['sent']])
+  })
+
   test('that a person finds absent waits for another approval', async () => {
     const { sandbox, approvals, propose, approve, send, sent } = open()
     await propose()
@@ -525,6 +550,20 @@ describe('what is stored', () => {
       const errors: unknown[] = []
       const listed = await approvals.list({ onUnreadable: (each) => errors.push(each.key) })
       expect([listed.map(({ key }) => key), errors]).toEqual([['next'], ['bad']])
+    })
+
+    test('goes on with what was approved later in the same conversation', async () => {
+      const { storage, approvals, propose, sent } = open()
+      await propose(body_html, {}, 'bad')
+      await approvals.reject('bad', { by: 'may' })
+      for (const key of ['bad', 'good']) {
+        const { digest } = await propose(`<p>${key}</p>`, { again: true }, key)
+        await approvals.approve(key, { digest, by: 'may' })
+        await vi.advanceTimersByTimeAsync(10)
+      }
+      await garbage(storage, 'approvals:final:bad')
+      expect(await rejection(Array.fromAsync(approvals.send()))).toMatchObject({ name: 'ApprovalsError', key: 'bad' })
+      expect(sent()).toEqual(['<p>good</p>'])
     })
 
     test.each([
@@ -715,6 +754,74 @@ describe('what is stored', () => {
   })
 })
 
+describe('a write journal on the same storage', () => {
+  // Encryption takes real time.
+  beforeEach(() => void vi.useRealTimers().useFakeTimers({ toFake: ['Date'] }))
+
+  /** A journal and approvals that send the same text. */
+  function openBoth(options: Partial<ApprovalsOptions> = {}) {
+    const world = open(options)
+    const { sandbox, storage, workspace, conversation, approvals, propose, send } = world
+    const journal = new WriteJournal({ workspace, storage, confirmTimeout: 10 })
+    const once = () => journal.once('j', (client) => client.messages.create(conversation, { body_html }))
+    const sendApproved = async () => {
+      if ((await approvals.get('a')) === undefined) {
+        const { digest } = await propose(body_html, { basis: null }, 'a')
+        await approvals.approve('a', { digest, by: 'may' })
+      }
+      return send()
+    }
+    const lose = () => sandbox.faults.add({ method: 'POST', path: /messages$/, drop: 'before-effect' })
+    return { ...world, journal, once, sendApproved, lose }
+  }
+
+  test.each([
+    [undefined, 'absent'],
+    [secret, 'unreadable'],
+  ])('takes no reply of the approvals for its own (secret: %s)', async (secret, reason) => {
+    const { once, sendApproved, lose, sent } = openBoth({ secret })
+    lose()
+    await rejection(once())
+    expect(await sendApproved()).toEqual(['sent'])
+    expect(await rejection(once())).toMatchObject({ name: 'UnconfirmedWriteError', reason })
+    expect(sent()).toEqual([body_html])
+  })
+
+  test('is not where approvals find their reply', async () => {
+    const { once, sendApproved, lose, sent } = openBoth()
+    lose()
+    expect(await sendApproved()).toEqual(['unconfirmed'])
+    await once()
+    expect([await sendApproved(), sent()]).toEqual([['unconfirmed'], [body_html]])
+  })
+
+  test.each([undefined, secret])('keeps what an unconfirmed reply could be taken for (secret: %s)', async (secret) => {
+    const { workspace, storage, approvals, once, sendApproved, lose } = openBoth({ secret })
+    lose()
+    await sendApproved()
+    await once()
+    vi.setSystemTime(Date.now() + 4_000_000)
+    const journal = new WriteJournal({ workspace, storage })
+    expect([await journal.forget(3_600_000), await sendApproved()]).toEqual([0, ['unconfirmed']])
+    await approvals.resolve('a', 'applied')
+    expect(await journal.forget(3_600_000)).toBe(secret === undefined ? 1 : 0)
+  })
+})
+
+test('what was sent is not taken for a lost reply of the same text, also after its text was forgotten', async () => {
+  const { sandbox, approvals, propose, send, sent } = open()
+  for (const key of ['lost', 'sent']) {
+    const { digest } = await propose(body_html, { basis: null }, key)
+    await approvals.approve(key, { digest, by: 'may' })
+    await vi.advanceTimersByTimeAsync(10)
+  }
+  sandbox.faults.add({ method: 'POST', path: /messages$/, drop: 'before-effect' })
+  expect(await send()).toEqual(['unconfirmed', 'sent'])
+  await vi.advanceTimersByTimeAsync(3_600_000)
+  expect(await approvals.forget(3_600_000)).toBe(1)
+  expect([await send(), sent()]).toEqual([['unconfirmed'], [body_html]])
+})
+
 test('`send` writes to several conversations at the same time, and to one in the order of approval', async () => {
   const sandbox = createSandbox({ conversations: 3, now: Date.now })
   const [conversations, open, sent] = [
@@ -754,6 +861,30 @@ test('`send` writes to several conversations at the same time, and to one in the
     sent.length = 0
   }
 })
+
+test.each(['another process', 'another `send`'])(
+  'what was approved later does not overtake a reply that %s is sending',
+  async (who) => {
+    const { sandbox, storage, approvals, propose, send, sent } = open()
+    for (const key of ['one', 'two']) {
+      const { digest } = await propose(`<p>${key}</p>`, { basis: null }, key)
+      await approvals.approve(key, { digest, by: 'may' })
+      await vi.advanceTimersByTimeAsync(10)
+    }
+    const workspace = clientOf(sandbox, {
+      fetch: async (url, init) => {
+        if (init?.method === 'POST') await new Promise((resolve) => setTimeout(resolve, 1_000))
+        return sandbox.fetch(url, init)
+      },
+    })
+    const slow = new Approvals({ workspace, storage })
+    const sending = send(slow)
+    while ((await approvals.get('one'))?.state !== 'sending') await vi.advanceTimersByTimeAsync(1)
+    expect(await send(who === 'another process' ? approvals : slow)).toEqual([])
+    expect(await sending).toEqual(['sent', 'sent'])
+    expect(sent()).toEqual(['<p>one</p>', '<p>two</p>'])
+  },
+)
 
 test('a signal ends `send`, and leaving the loop waits for what is under way', async () => {
   const { approvals, propose, send, sent } = open()

@@ -370,6 +370,7 @@ describe('deletions', () => {
 
 describe('a change that was not acknowledged', () => {
   test('comes again with the same key after a `break` and an error of the loop', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
     const service = new SimulatedService({ conversations: 2 })
     const storage = memoryStorage()
     const keys: string[] = []
@@ -385,6 +386,22 @@ describe('a change that was not acknowledged', () => {
       }
     }
     expect(keys.slice(0, 3)).toEqual([keys[0], keys[1], keys[1]])
+    vi.restoreAllMocks()
+  })
+
+  test('of a list stays while the list is not watched', async () => {
+    const service = new SimulatedService({ conversations: 2 })
+    const storage = await filled(service)
+    const message = service.addMessage(firstOf(service))
+    for await (const { id } of new Process(service, storage, { ...slow, passes: 1 }).feed) if (id === message) break
+    const conversations = { ...slow, watch: ['conversations'], deletions: ['messages'], passes: 2 } as const
+    expect(await new Process(service, storage, conversations).read()).toEqual([])
+    service.touch(firstOf(service))
+    expect(await new Process(service, storage, conversations).read()).toHaveLength(1)
+    expect(await new Process(service, storage, { ...slow, passes: 1 }).read()).toEqual([`messages created ${message}`])
+    service.removeConversation(firstOf(service))
+    expect(await new Process(service, storage, conversations).read()).toHaveLength(1)
+    for await (const page of storage.list('')) expect(page.join()).not.toContain(message)
   })
 
   test('does not block the others once it is skipped', async () => {
@@ -493,6 +510,24 @@ describe('errors', () => {
     for await (const page of storage.list('changes:feed:messages:')) read.push(...page.map(([key]) => key))
     expect(read).toHaveLength(15)
   })
+
+  test.each([true, false])(
+    'of five conversations that change in each pass do not keep the others from being read (follows: %s)',
+    async (follows) => {
+      const service = new SimulatedService({ conversations: 8, follows })
+      const ids = [...service.conversations.keys()]
+      const storage = await filled(service)
+      // The newest come first in the list.
+      const broken = ids.slice(3)
+      service.answer = (path) => (broken.some((id) => path.includes(id)) ? failure(403, 'forbidden') : undefined)
+      service.onRequest = (path) => {
+        if (path === '/conversations') for (const id of broken) service.touch(id)
+      }
+      const added = ids.slice(0, 3).map((id) => `messages created ${service.addMessage(id)}`)
+      const changes = await new Process(service, storage, { interval: 4000, limit: 50, passes: 40 }).read()
+      expect(changes.filter((change) => change.startsWith('messages')).sort()).toEqual(added.sort())
+    },
+  )
 
   test('that end a pass lose no state that it has read', async () => {
     const service = new SimulatedService({})
@@ -695,7 +730,13 @@ describe('what is stored', () => {
       const error = await open(service, storage).catch((thrown: unknown) => thrown)
       expect(error).toBeInstanceOf(ChangeFeedError)
       expect(error).toMatchObject({ remedy: 'fix', message: expect.stringContaining(problem) })
+      expect(String(error)).toContain(key)
     }
+    // Without the entry, the conversation comes once more.
+    await storage.compareAndSet(key, (await storage.get(key)) as string, null)
+    expect(await new Process(service, storage, { ...slow, passes: 2 }).read()).toEqual([
+      `conversations created ${firstOf(service)}`,
+    ])
   })
 
   test('does not get into an error through the message of a driver', async () => {
