@@ -220,13 +220,15 @@ export class Approvals {
     return this.#change(key, (now) => {
       if (now?.state !== 'sending') throw notAllowed(key, 'resolved', now)
       const { write, ...unsent } = now
-      return written(as === 'absent' ? { ...unsent, state: 'pending' } : { ...now, state: 'sent', endedAt: Date.now() })
+      if (as === 'absent') return written({ ...unsent, state: 'pending' })
+      const applied = write && ({ ...write, state: 'applied' } as const)
+      return written({ ...now, write: applied, state: 'sent', endedAt: Date.now() })
     })
   }
 
   /**
-   * Removes the texts of proposals that have ended for longer than `age`, and returns their number. Key, state, digest
-   * and id stay, so that the same key is never sent again.
+   * Removes the texts of proposals that have ended for longer than `age`, and returns their number. Key, state, id and
+   * digests stay, so that the same key is never sent again, and no lost reply of the same text is taken for this one.
    *
    * @param age in milliseconds, at least 3_600_000 (an hour)
    */
@@ -248,7 +250,7 @@ export class Approvals {
       if (!isOld(entry)) continue
       const isForgotten = await this.#records.change<boolean>(key, (now) => {
         if (!isOld(now)) return { result: false }
-        const { write, reason, ...rest } = now
+        const { reason, ...rest } = now
         const { text, answers, ...content } = now.content
         return { write: { ...rest, content: { ...content, query: {} }, earlier: [] }, result: true }
       })

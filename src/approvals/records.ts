@@ -1,4 +1,4 @@
-import type { WriteEntries } from '../journal/interface.ts'
+import { journalPrefix, recordFields, type WriteEntries, type WriteRecord } from '../journal/interface.ts'
 import { sha256 } from '../shared/bytes.ts'
 import type { SealSecret } from '../shared/seal.ts'
 import {
@@ -7,6 +7,7 @@ import {
   failureOf,
   GuardedStorage,
   type KeyValueStorage,
+  StoredTexts,
   storedTexts,
 } from '../storage/interface.ts'
 import { ApprovalsError, isDamage, notAllowed } from './approvals-error.ts'
@@ -28,6 +29,8 @@ export class Records {
   readonly #final: Entries<ProposalEntry>
   /** A note for each message that was sent, by what it knows of a conversation and its id. */
   readonly #sent: Entries<object>
+  /** The records of a journal on the same storage. */
+  readonly #journal: Entries<WriteRecord>
   readonly #writes: GuardedStorage
 
   constructor(storage: KeyValueStorage, secret: SealSecret | undefined) {
@@ -36,7 +39,9 @@ export class Records {
     this.#final = new Entries(storage, { ...kind, fields, prefix: 'approvals:final:' })
     const failed = (_: string | undefined, thrown: unknown) => storageFailed(undefined, thrown)
     this.#sent = new Entries(storage, { ...kind, failed, fields: {}, prefix: 'approvals:sent:' })
-    this.#writes = new GuardedStorage(storage, 'writes:', storageFailed)
+    const records = { texts: new StoredTexts(), fields: recordFields, prefix: journalPrefix }
+    this.#journal = new Entries(storage, { ...kind, ...records })
+    this.#writes = new GuardedStorage(storage, journalPrefix, storageFailed)
   }
 
   /** Whether a write journal on the same storage uses the key. */
@@ -148,7 +153,12 @@ export class Records {
         }),
       pages: (onUnreadable) => this.#written(onUnreadable),
       isForeign: (key) => this.isForeign(key),
+      foreign: (onUnreadable) => this.#foreign(onUnreadable),
     }
+  }
+
+  async *#foreign(onUnreadable: (error: unknown) => void) {
+    for await (const page of this.#journal.pages(onUnreadable)) yield page.map(([, record]) => record)
   }
 
   async *#written(onUnreadable?: (error: unknown) => void) {

@@ -1,6 +1,6 @@
 // What approvals need of the journal. Their entries hold its records.
 
 export { UnconfirmedWriteError, usedTwice } from './journal-errors.ts'
-export { recordFields, type WriteEntries, type WriteRecord } from './records.ts'
+export { journalPrefix, recordFields, type WriteEntries, type WriteRecord } from './records.ts'
 export type { Sender } from './write.ts'
 export { WriteJournal } from './write-journal.ts'

@@ -2,6 +2,7 @@ import {
   Entries,
   type FieldChecks,
   GuardedStorage,
+  hasFields,
   isOneOf,
   isOptional,
   isText,
@@ -67,9 +68,19 @@ export const recordFields: FieldChecks<WriteRecord> = {
 export interface WriteEntries extends Pick<Entries<WriteRecord>, 'get' | 'change' | 'pages'> {
   /** Whether the others that write to the same storage hold the key: the approvals, or else a journal. */
   isForeign(key: string): Promise<boolean>
+  /** Yields the records of those others, in pages. */
+  foreign(onUnreadable: (error: unknown) => void): AsyncIterable<readonly WriteRecord[]>
 }
 
+/** Journals keep their records here, also next to approvals. */
+export const journalPrefix = 'writes:'
+
 type OnUnreadable = (error: WriteJournalError) => void
+
+/** What a journal reads of a proposal. */
+interface Proposed {
+  readonly write?: WriteRecord | undefined
+}
 
 /** The records of a journal by key. */
 export class WriteRecords {
@@ -79,12 +90,21 @@ export class WriteRecords {
   static in(storage: KeyValueStorage): WriteRecords {
     const failed = (key: string | undefined, thrown: unknown) => new WriteJournalError(key, thrown)
     // Connections can be in the same storage, and approvals, whose keys are also names of writes.
-    const kind = { prefix: 'writes:', texts: new StoredTexts(), format: 1, fields: recordFields, failed }
+    const kind = { prefix: journalPrefix, texts: new StoredTexts(), format: 1, fields: recordFields, failed }
     const open = new GuardedStorage(storage, 'approvals:open:', failed)
     const final = new GuardedStorage(storage, 'approvals:final:', failed)
     // A proposal that ends is written as final before it is removed as open.
     const isForeign = async (key: string) => (await open.get(key)) !== null || (await final.get(key)) !== null
-    return new WriteRecords(Object.assign(new Entries(storage, kind), { isForeign }))
+    const proposals = ['open', 'final'].map((shelf) => {
+      const fields = { write: isOptional(hasFields(recordFields)) }
+      return new Entries<Proposed>(storage, { ...kind, fields, prefix: `approvals:${shelf}:` })
+    })
+    async function* foreign(onUnreadable: (error: unknown) => void) {
+      for (const shelf of proposals) {
+        for await (const page of shelf.pages(onUnreadable)) yield page.flatMap(([, { write }]) => write ?? [])
+      }
+    }
+    return new WriteRecords(Object.assign(new Entries(storage, kind), { isForeign, foreign }))
   }
 
   constructor(entries: WriteEntries) {
@@ -115,6 +135,17 @@ export class WriteRecords {
     onUnreadable?: OnUnreadable,
   ): AsyncGenerator<readonly [key: string, record: WriteRecord], void, undefined> {
     for await (const page of this.#entries.pages(onUnreadable as (error: unknown) => void)) yield* page
+  }
+
+  /** Yields the records of the others that write to the same storage. */
+  async *foreign(onUnreadable: OnUnreadable): AsyncGenerator<WriteRecord, void, undefined> {
+    for await (const page of this.#entries.foreign(onUnreadable as (error: unknown) => void)) yield* page
+  }
+
+  /** Yields the records of all writes but one, also those of the others that write to the same storage. */
+  async *others(key: string, onUnreadable: OnUnreadable): AsyncGenerator<WriteRecord, void, undefined> {
+    for await (const [other, record] of this.all(onUnreadable)) if (other !== key) yield record
+    yield* this.foreign(onUnreadable)
   }
 }
 

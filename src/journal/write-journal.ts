@@ -255,21 +255,36 @@ export class WriteJournal<A extends Actor = Actor> {
    * Removes the records of applied writes that are older than `olderThan`, and returns their number. **Warning:** after
    * this, the next `once` with the key of a removed record sends the write again.
    *
+   * Keeps a record while an unconfirmed write could be mistaken for it. The journal cannot read approvals with a
+   * `secret`, so next to them, the records of all new items stay.
+   *
    * @param olderThan an age in milliseconds, at least 3_600_000 (an hour)
    */
   async forget(olderThan: number): Promise<number> {
     checkInteger('olderThan', olderThan, youngest, 'Pass milliseconds, at least an hour.')
     const last = this.#shared.clock.now() - olderThan
     const old: (readonly [string, WriteRecord])[] = []
+    const { records } = this.#shared
+    // The marks of writes that could be confirmed by the effect of another one if its record was gone.
+    const open = new Set<string | undefined>()
     // A record that cannot be read stays, and keeps no other one.
-    for await (const entry of this.#shared.records.all(() => {})) {
-      const { state, sentAt } = entry[1]
-      if (state === 'applied' && sentAt <= last) old.push(entry)
+    for await (const entry of records.all(() => {})) {
+      const { state, sentAt, mark } = entry[1]
+      if (state !== 'applied') open.add(mark)
+      else if (sentAt <= last) old.push(entry)
     }
+    let isUnclear = false
+    const onUnreadable = () => {
+      isUnclear = true
+    }
+    for await (const { state, mark } of records.foreign(onUnreadable)) if (state !== 'applied') open.add(mark)
     // The oldest first: a job may send one write because of the record of an earlier one.
     old.sort(([, one], [, other]) => one.sentAt - other.sentAt)
     let count = 0
-    for (const [key, stored] of old) if (await this.#shared.records.replace(key, stored, undefined)) count += 1
+    for (const [key, stored] of old) {
+      const isNeeded = stored.mark !== undefined && (isUnclear || open.has(stored.mark))
+      if (!isNeeded && (await records.replace(key, stored, undefined))) count += 1
+    }
     return count
   }
 }

@@ -140,8 +140,8 @@ export async function lookFor(
     const onUnreadable = (error: WriteJournalError) => {
       damage ??= error
     }
-    for await (const [other, record] of found.size > 0 && mark !== undefined ? shared.records.all(onUnreadable) : []) {
-      if (record.mark === mark && other !== key) others.push(record)
+    for await (const record of found.size > 0 && mark !== undefined ? shared.records.others(key, onUnreadable) : []) {
+      if (record.mark === mark) others.push(record)
     }
     const taken = new Set([...(known ?? []), ...others.map(({ id }) => id)])
     const own = [...found.values()].filter(({ id }) => id === undefined || !taken.has(id))

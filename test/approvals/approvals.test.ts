@@ -754,6 +754,74 @@ describe('what is stored', () => {
   })
 })
 
+describe('a write journal on the same storage', () => {
+  // Encryption takes real time.
+  beforeEach(() => void vi.useRealTimers().useFakeTimers({ toFake: ['Date'] }))
+
+  /** A journal and approvals that send the same text. */
+  function openBoth(options: Partial<ApprovalsOptions> = {}) {
+    const world = open(options)
+    const { sandbox, storage, workspace, conversation, approvals, propose, send } = world
+    const journal = new WriteJournal({ workspace, storage, confirmTimeout: 10 })
+    const once = () => journal.once('j', (client) => client.messages.create(conversation, { body_html }))
+    const sendApproved = async () => {
+      if ((await approvals.get('a')) === undefined) {
+        const { digest } = await propose(body_html, { basis: null }, 'a')
+        await approvals.approve('a', { digest, by: 'may' })
+      }
+      return send()
+    }
+    const lose = () => sandbox.faults.add({ method: 'POST', path: /messages$/, drop: 'before-effect' })
+    return { ...world, journal, once, sendApproved, lose }
+  }
+
+  test.each([
+    [undefined, 'absent'],
+    [secret, 'unreadable'],
+  ])('takes no reply of the approvals for its own (secret: %s)', async (secret, reason) => {
+    const { once, sendApproved, lose, sent } = openBoth({ secret })
+    lose()
+    await rejection(once())
+    expect(await sendApproved()).toEqual(['sent'])
+    expect(await rejection(once())).toMatchObject({ name: 'UnconfirmedWriteError', reason })
+    expect(sent()).toEqual([body_html])
+  })
+
+  test('is not where approvals find their reply', async () => {
+    const { once, sendApproved, lose, sent } = openBoth()
+    lose()
+    expect(await sendApproved()).toEqual(['unconfirmed'])
+    await once()
+    expect([await sendApproved(), sent()]).toEqual([['unconfirmed'], [body_html]])
+  })
+
+  test.each([undefined, secret])('keeps what an unconfirmed reply could be taken for (secret: %s)', async (secret) => {
+    const { workspace, storage, approvals, once, sendApproved, lose } = openBoth({ secret })
+    lose()
+    await sendApproved()
+    await once()
+    vi.setSystemTime(Date.now() + 4_000_000)
+    const journal = new WriteJournal({ workspace, storage })
+    expect([await journal.forget(3_600_000), await sendApproved()]).toEqual([0, ['unconfirmed']])
+    await approvals.resolve('a', 'applied')
+    expect(await journal.forget(3_600_000)).toBe(secret === undefined ? 1 : 0)
+  })
+})
+
+test('what was sent is not taken for a lost reply of the same text, also after its text was forgotten', async () => {
+  const { sandbox, approvals, propose, send, sent } = open()
+  for (const key of ['lost', 'sent']) {
+    const { digest } = await propose(body_html, { basis: null }, key)
+    await approvals.approve(key, { digest, by: 'may' })
+    await vi.advanceTimersByTimeAsync(10)
+  }
+  sandbox.faults.add({ method: 'POST', path: /messages$/, drop: 'before-effect' })
+  expect(await send()).toEqual(['unconfirmed', 'sent'])
+  await vi.advanceTimersByTimeAsync(3_600_000)
+  expect(await approvals.forget(3_600_000)).toBe(1)
+  expect([await send(), sent()]).toEqual([['unconfirmed'], [body_html]])
+})
+
 test('`send` writes to several conversations at the same time, and to one in the order of approval', async () => {
   const sandbox = createSandbox({ conversations: 3, now: Date.now })
   const [conversations, open, sent] = [

@@ -622,6 +622,19 @@ describe('two keys with the same text in one place', () => {
     expect(sent()).toHaveLength(1)
   })
 
+  test('do not take the effect of each other after `forget`', async () => {
+    const { journal, reply, sent } = openWith({ status: 503 })
+    expect(await rejection(reply('one'))).toMatchObject(absent)
+    await reply('two')
+    await reply('three', {}, '<p>Three</p>')
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    expect(await journal.forget(3_600_000)).toBe(1)
+    expect(await rejection(reply('one'))).toMatchObject(absent)
+    await journal.resolve('one', 'applied')
+    expect(await journal.forget(3_600_000)).toBe(2)
+    expect(sent()).toHaveLength(2)
+  })
+
   test('are unconfirmed while the other may have left the only effect', async () => {
     const { reply, sent, fail } = openWith({ status: 503 })
     await rejection(reply('one'))
