@@ -178,6 +178,30 @@ const sabotages: readonly Sabotage[] = [
     'for (const id of [...rows[list].pending]) yield* pass.deliver(list, id)\n    const seen',
     'rows[list].pending.clear()\n    const seen',
   ],
+  [
+    'conversations that change and stay broken keep the others from being read',
+    'run-pass.ts',
+    'for (const id of [...first, ...due.slice(changed.length)]) {',
+    'for (const id of [...rows.pending, ...due]) {',
+  ],
+  [
+    'changes of a list that is not watched are acknowledged',
+    'pass.ts',
+    'if (!settings.watch.has(resource)) return left\n      yield change',
+    'if (settings.watch.has(resource)) yield change',
+  ],
+  [
+    'passes that another process has ended count for the second reading',
+    'messages.ts',
+    'const task = now?.passes ?? progress.passes',
+    'const task = progress.passes',
+  ],
+  [
+    'another process takes its reading before the first for the second',
+    'messages.ts',
+    'isEnded ? rows.conversations.update(id, { task }) : undefined',
+    'undefined',
+  ],
 ]
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
