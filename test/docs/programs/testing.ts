@@ -36,7 +36,7 @@ export const testing: Programs = {
       // The bug that the page names is found: a crash loses a note.
       const file = `${reader.folder}/reply-in.mts`
       const code = await readFile(file, 'utf8')
-      const wrong = code.replace('message.id}', 'crypto.randomUUID()}')
+      const wrong = code.replace(/(?<=\[`reply:\$\{)message\.id/, 'crypto.randomUUID()')
       expect(wrong).not.toBe(code)
       await writeFile(file, wrong)
       onTestFinished(() => writeFile(file, code))
