@@ -211,7 +211,7 @@ async function prepare(
   const onCheck = ({ key, until }: WriteCheck) => {
     const wait = Math.max(0, Math.ceil((until - Date.now()) / 1_000))
     if (!terminal.canRewrite && !checks.has(key))
-      terminal.say(`The import checks whether ${key} was created, for up to ${wait} s.`)
+      terminal.say(`The import checks whether ${key} was created${wait === 0 ? '' : `, for up to ${wait} s`}.`)
     checks.set(key, until)
     countDown()
   }

@@ -157,7 +157,7 @@ export class ResponseHead {
     return !this.isRedirect && (this.status < 200 || this.status > 299)
   }
 
-  /** Returns a header unchanged. Only for use inside the client. Null also for what a custom fetch returns instead of a text. */
+  /** Returns a header unchanged, or null if a custom fetch returns something else. Only for use inside the client. */
   get(name: string): string | null {
     try {
       const value: unknown = this.#headers.get(name)

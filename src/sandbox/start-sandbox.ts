@@ -76,7 +76,7 @@ export interface Sandbox extends AsyncDisposal {
   /** Faults to inject into responses. */
   readonly faults: Faults
   /**
-   * The last 10,000 received requests, oldest first. Fewer are kept if they occupy more than about 32 MiB of memory.
+   * The last 10,000 received requests, oldest first. Fewer are kept if their bodies have more than 16 MiB.
    */
   readonly requests: readonly RecordedRequest[]
   /**
