@@ -17,19 +17,6 @@ const linesOf = (stdout: string) => stdout.split('\n').slice(0, -1)
 /** Lets retries wait as short as they can. */
 const withoutPauses = { NODE_OPTIONS: '--import=data:text/javascript,Math.random=()=>0' }
 
-/** Runs the job of docs/polling.md once. */
-const queueOfOneJob = `
-  import { exitCodeOf, SupportWorkspace } from 'support-workspace-sdk'
-  import { sqliteStorage } from 'support-workspace-sdk/storage'
-  import { watchOnce } from './job.mts'
-  try {
-    await watchOnce(SupportWorkspace.fromEnvironment(), sqliteStorage('feed.db'), new AbortController().signal)
-  } catch (error) {
-    console.error(error)
-    process.exitCode = exitCodeOf(error)
-  }
-`
-
 /** Saves a changed file of the page under another name. */
 async function edit({ folder }: Reader, file: string, from: string | RegExp, to: string): Promise<{ file: string }> {
   const code = await readFile(`${folder}/${file}`, 'utf8')
@@ -327,25 +314,6 @@ console.log(names.includes('RateLimitError'), (await impatient.me()).actor)`
       expect(code).toBe(0)
       expect(linesOf(stdout)).toEqual([`conversations updated ${id}`, `messages created ${message}`])
     },
-    'job.mts': async ({ folder, run, sandbox, save }) => {
-      await save('job.mts')
-      await writeFile(`${folder}/queue.mts`, queueOfOneJob)
-      const runJob = () => run({ file: 'queue.mts', env: withoutPauses })
-      expect(await runJob()).toMatchObject({ code: 0, stdout: '' })
-      const [first = '', second = ''] = sandbox.state.conversations.map(({ id }) => id)
-      const [unread, read] = [first, second].map((id) => sandbox.receiveMessage(id, '<p>Hello?</p>'))
-      // The job ends in an outage.
-      sandbox.faults.add({ drop: 'before-effect', times: Infinity })
-      expect((await runJob()).code).toBe(75)
-      sandbox.faults.clear()
-      sandbox.faults.add({ path: `/api/oauth/v1/conversations/${first}/messages`, status: 403 })
-      const failed = await runJob()
-      expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('could not be read') })
-      expect(failed.stdout).toContain(`messages created ${read}\n`)
-      expect(failed.stdout).not.toContain(`messages created ${unread}`)
-      await vi.waitFor(async () => expect((await runJob()).stdout).toBe(`messages created ${unread}\n`), 30_000)
-    },
-    'change.mts': { typesOnly: 'a type' },
   },
 
   'docs/typescript.md': {
