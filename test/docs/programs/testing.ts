@@ -55,7 +55,6 @@ export const testing: Programs = {
       expect(code, stderr).toBe(0)
       expect(sandbox.state.writes).toHaveLength(2)
     },
-    'export.test.ts': passes('export.test.ts', 1),
   },
   'docs/logging.md': {
     'logging.mts': async ({ run }) => {
