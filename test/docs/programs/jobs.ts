@@ -397,7 +397,6 @@ export const jobs: Programs = {
   },
   'docs/bullmq.md': {
     'bullmq.mts': { typesOnly: 'run by background-jobs.slow.test.ts' },
-    'organizations.mts': { typesOnly: 'run by background-jobs.slow.test.ts' },
   },
   'docs/inngest.md': { 'inngest.mts': runByEngines },
   'docs/trigger-dev.md': { 'trigger.mts': runByEngines },
