@@ -109,11 +109,4 @@ export const testing: Programs = {
       expect([refused.code, refused.stdout]).toEqual([1, ''])
     },
   },
-  'docs/probe.md': {
-    'inferred.mts': async ({ run }) => {
-      const { stdout } = await run()
-      expect(stdout.match(/ is inferred/g)).toHaveLength(17)
-      expect(stdout).toContain('The name of status: reference, its meaning: inferred')
-    },
-  },
 }
