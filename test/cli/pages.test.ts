@@ -88,13 +88,11 @@ describe('the commands of the pages', () => {
 
 test('the session of docs/command-line.md is what the commands print', async () => {
   const { sandbox, env, folder, argumentsOf } = await setUp(120)
-  const conversation = sandbox.state.conversations[0]?.id
   const callback = 'http://127.0.0.1:3000/callback'
   const lines = [
     `login --for conversations.list,messages.list --client-id app_sandbox --redirect-uri ${callback}`,
     'list conversations --max 3 --format table --utc',
     'export conversations --with messages --out conversations.ndjson',
-    `call messages.create ${conversation} -f body_html='On it.'`,
   ]
   const parts: string[] = []
   for (const line of lines) {

@@ -1,20 +1,17 @@
 import { rm } from 'node:fs/promises'
 import { type Job, Queue, QueueEvents, type Worker } from 'bullmq'
 import { Redis } from 'ioredis'
-import { ConnectionStore } from 'support-workspace-sdk/oauth'
 import { type Fault, type Sandbox, type SandboxOptions, startSandbox } from 'support-workspace-sdk/sandbox'
-import { redisStorage } from 'support-workspace-sdk/storage'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { describeOnRedis } from '../connections/helpers/servers.ts'
 import { examplesFolder, readPage, writeFiles } from './page.ts'
 
-const names = ['replies', 'counts', 'organization-replies'] as const
+const names = ['replies', 'counts'] as const
 type Name = (typeof names)[number]
 const forEachName = <Value>(create: (name: Name) => Value) =>
   Object.fromEntries(names.map((name) => [name, create(name)])) as Record<Name, Value>
 
 const { fetch: platformFetch } = globalThis
-const secret = 'thirty-two characters, or some more'
 
 describeOnRedis((path) => {
   let sandbox: Sandbox
@@ -36,14 +33,12 @@ describeOnRedis((path) => {
     vi.stubEnv('SUPPORT_WORKSPACE_URL', sandbox.url)
     vi.stubEnv('SUPPORT_WORKSPACE_TOKEN', accessToken)
     vi.stubEnv('REDIS_URL', path())
-    vi.stubEnv('LOGIN_SECRET', secret)
     // A module runs only once.
     const folder = `${examplesFolder}/background-jobs-${++tests}`
     await writeFiles(readPage('docs/bullmq.md').files, folder)
     const before = process.listeners('SIGTERM')
     const { replies, counts } = await import(/* @vite-ignore */ `${folder}/bullmq.mts`)
-    const { organizationReplies } = await import(/* @vite-ignore */ `${folder}/organizations.mts`)
-    workers = { replies, counts, 'organization-replies': organizationReplies }
+    workers = { replies, counts }
     await rm(folder, { recursive: true })
     const added = process.listeners('SIGTERM').filter((listener) => !before.includes(listener))
     for (const listener of added) process.removeListener('SIGTERM', listener)
@@ -193,28 +188,5 @@ describeOnRedis((path) => {
     release()
     expect(await failureOf(job)).toBe('job stalled more than allowable limit')
     expect(sandbox.state.writes).toHaveLength(1)
-  })
-
-  describe('for many organizations', () => {
-    const openStore = () => {
-      const redis = new Redis(path())
-      onTestFinished(() => redis.disconnect())
-      return new ConnectionStore({ baseUrl: sandbox.url, secret, storage: redisStorage(redis) })
-    }
-    const addReplyOf = (key: string) =>
-      queues['organization-replies'].add('reply', { key, conversationId: conversationId(), html: '<p>On it.</p>' })
-
-    test('a job after a revocation fails with reconnect, sends nothing, and is done after a login', async () => {
-      const { key } = await openStore().save(sandbox.issueToken({ actor: 'self' }))
-      sandbox.revokeAll()
-      expect(await failureOf(await addReplyOf(key))).toMatch(/^reconnect: messages\.create failed with 401/)
-      sandbox.clearRequests()
-      const job = await addReplyOf(key)
-      expect(await failureOf(job)).toMatch(/^reconnect: /)
-      expect(sandbox.requests).toEqual([])
-      await openStore().save(sandbox.issueToken({ actor: 'self' }))
-      await job.retry()
-      expect(await job.waitUntilFinished(events['organization-replies'])).toBe(newestMessage()?.id)
-    })
   })
 })

@@ -52,18 +52,6 @@ test('error-classes.md has every error class', async () => {
   expect(names.filter((name) => !read('docs/error-classes.md').includes(`\`${name}\``))).toEqual([])
 })
 
-test.each([
-  ['LoginError', 'errors/login-error.ts'],
-  ['UnexpectedResponseError', 'errors/request-error.ts'],
-  ['ConnectionStoreError', 'connections/connection-store-error.ts'],
-])('error-classes.md has every reason of %s', (name, file) => {
-  const type = new RegExp(`export type ${name.replace('Error', '(?:Error)?')}Reason =([^;]*?)\\n\\n`)
-  const [, union = ''] = type.exec(read(`src/${file}`)) ?? []
-  const reasons = [...union.matchAll(/'([^']+)'/g)].map(([, reason]) => reason)
-  expect(reasons.length).toBeGreaterThan(4)
-  expect(firstColumn('docs/error-classes.md', name).sort()).toEqual(reasons.sort())
-})
-
 test('concepts.md quotes the compiler', () => {
   const [firstLine = ''] = read('test/types/app-client-error.txt').split('\n')
   const sentence = firstLine.replace(/^.*?: error TS\d+: /, '')

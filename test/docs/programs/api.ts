@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
-import { createServer, get } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { chromium } from 'playwright-core'
@@ -17,19 +17,6 @@ const linesOf = (stdout: string) => stdout.split('\n').slice(0, -1)
 /** Lets retries wait as short as they can. */
 const withoutPauses = { NODE_OPTIONS: '--import=data:text/javascript,Math.random=()=>0' }
 
-/** Runs the job of docs/polling.md once. */
-const queueOfOneJob = `
-  import { exitCodeOf, SupportWorkspace } from 'support-workspace-sdk'
-  import { sqliteStorage } from 'support-workspace-sdk/storage'
-  import { watchOnce } from './job.mts'
-  try {
-    await watchOnce(SupportWorkspace.fromEnvironment(), sqliteStorage('feed.db'), new AbortController().signal)
-  } catch (error) {
-    console.error(error)
-    process.exitCode = exitCodeOf(error)
-  }
-`
-
 /** Saves a changed file of the page under another name. */
 async function edit({ folder }: Reader, file: string, from: string | RegExp, to: string): Promise<{ file: string }> {
   const code = await readFile(`${folder}/${file}`, 'utf8')
@@ -37,14 +24,6 @@ async function edit({ folder }: Reader, file: string, from: string | RegExp, to:
   expect(changed).not.toBe(code)
   await writeFile(`${folder}/changed-${file}`, changed)
   return { file: `changed-${file}` }
-}
-
-/** Sends a request whose target is not a URL path, as no client does, and returns the status of the response. */
-function statusOf(site: string, target: string): Promise<number | undefined> {
-  return new Promise((resolve, reject) => {
-    const { hostname, port } = new URL(site)
-    get({ hostname, port, path: target }, (response) => resolve(response.resume().statusCode)).on('error', reject)
-  })
 }
 
 /** Starts a server of the sender of a message. Connections tell the sender that the message was read, even without a request. */
@@ -206,42 +185,9 @@ console.log(names.includes('RateLimitError'), (await impatient.me()).actor)`
   },
 
   'docs/client-options.md': {
-    'with-options.mts': async ({ run, sandbox }) => {
-      expect(linesOf((await run()).stdout)).toEqual(sandbox.state.contacts.map(({ id }) => id))
-      expect(sandbox.requests.at(-1)?.headers['x-trace']).toMatch(/^[0-9a-f-]{36}$/)
-    },
     'middleware.mts': async ({ run, sandbox }) => {
       expect((await run()).stdout).toMatch(/^me \d+\n$/)
       expect(sandbox.requests.at(-1)?.headers['x-job']).toBe('replies')
-    },
-  },
-
-  'docs/page-links.md': {
-    'inbox.mts': async ({ serve, sandbox }) => {
-      const { url } = await serve()
-      const texts = sandbox.state.conversations.map(({ last_message }) => last_message.slice(0, 20))
-      const open = async (path: string) => {
-        const response = await fetch(url + path, { redirect: 'manual' })
-        const html = await response.text()
-        const links = Object.fromEntries(
-          [...html.matchAll(/<a href="([^"]+)">(\w+)<\/a>/g)].map(([, href, name]) => [name, href]),
-        )
-        return { status: response.status, location: response.headers.get('location'), html, links }
-      }
-      const first = await open('/')
-      expect(Object.keys(first.links)).toEqual(['Next'])
-      const second = await open(`/${first.links.Next}`)
-      expect(second.html).toContain(texts[20])
-      expect(Object.keys(second.links)).toEqual(['Previous', 'Next'])
-      expect((await open(`/${second.links.Previous}`)).html).toBe(first.html)
-      for (const wrong of ['?after=old', '?after=a&before=b', '?after=']) {
-        expect(await open(`/${wrong}`)).toMatchObject({ status: 303, location: '/' })
-      }
-      sandbox.failNext({ status: 503 })
-      expect((await open('/')).status).toBe(500)
-      // `new URL` accepts none of these without the origin.
-      for (const target of ['//', 'http://[', '*']) expect(await statusOf(url, target)).toBe(200)
-      expect((await open('/')).html).toBe(first.html)
     },
   },
 
@@ -327,25 +273,6 @@ console.log(names.includes('RateLimitError'), (await impatient.me()).actor)`
       expect(code).toBe(0)
       expect(linesOf(stdout)).toEqual([`conversations updated ${id}`, `messages created ${message}`])
     },
-    'job.mts': async ({ folder, run, sandbox, save }) => {
-      await save('job.mts')
-      await writeFile(`${folder}/queue.mts`, queueOfOneJob)
-      const runJob = () => run({ file: 'queue.mts', env: withoutPauses })
-      expect(await runJob()).toMatchObject({ code: 0, stdout: '' })
-      const [first = '', second = ''] = sandbox.state.conversations.map(({ id }) => id)
-      const [unread, read] = [first, second].map((id) => sandbox.receiveMessage(id, '<p>Hello?</p>'))
-      // The job ends in an outage.
-      sandbox.faults.add({ drop: 'before-effect', times: Infinity })
-      expect((await runJob()).code).toBe(75)
-      sandbox.faults.clear()
-      sandbox.faults.add({ path: `/api/oauth/v1/conversations/${first}/messages`, status: 403 })
-      const failed = await runJob()
-      expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('could not be read') })
-      expect(failed.stdout).toContain(`messages created ${read}\n`)
-      expect(failed.stdout).not.toContain(`messages created ${unread}`)
-      await vi.waitFor(async () => expect((await runJob()).stdout).toBe(`messages created ${unread}\n`), 30_000)
-    },
-    'change.mts': { typesOnly: 'a type' },
   },
 
   'docs/typescript.md': {
@@ -369,9 +296,6 @@ console.log(names.includes('RateLimitError'), (await impatient.me()).actor)`
         /^\| `(An import path [^`]+)`/m.exec(await readFile(`${root}docs/troubleshooting.md`, 'utf8')) ?? []
       expect(quoted).not.toBe('')
       expect(compile('6.0')).toContain(quoted)
-    },
-    'main.js': async ({ run }) => {
-      expect(await run()).toMatchObject({ code: 0, stdout: 'app\n' })
     },
   },
 }

@@ -321,13 +321,6 @@ export const runByEngines = { typesOnly: 'run by the test of the job engines' }
 
 export const jobs: Programs = {
   'docs/reply.md': {
-    'short.mts': async ({ run, sandbox }) => {
-      const [{ id } = { id: '' }] = sandbox.state.conversations
-      const { code, stdout, stderr } = await run()
-      expect([code, stdout], stderr).toEqual([0, `first:${id} sent\n`])
-      expect(await run()).toMatchObject({ code: 0, stdout: '' })
-      expect(sandbox.state.writes).toHaveLength(1)
-    },
     'draft.mts': { typesOnly: 'run by the test of send.mts' },
     'approve.mts': { typesOnly: 'run by the test of send.mts' },
     'send.mts': approveReplies,
@@ -397,7 +390,6 @@ export const jobs: Programs = {
   },
   'docs/bullmq.md': {
     'bullmq.mts': { typesOnly: 'run by background-jobs.slow.test.ts' },
-    'organizations.mts': { typesOnly: 'run by background-jobs.slow.test.ts' },
   },
   'docs/inngest.md': { 'inngest.mts': runByEngines },
   'docs/trigger-dev.md': { 'trigger.mts': runByEngines },

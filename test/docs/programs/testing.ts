@@ -55,7 +55,6 @@ export const testing: Programs = {
       expect(code, stderr).toBe(0)
       expect(sandbox.state.writes).toHaveLength(2)
     },
-    'export.test.ts': passes('export.test.ts', 1),
   },
   'docs/logging.md': {
     'logging.mts': async ({ run }) => {
@@ -108,13 +107,6 @@ export const testing: Programs = {
       expect(stdout, stderr).toBe('self\n')
       const refused = await run({ env: { ...env, CERT_FILE: certificatePath('self-signed') } })
       expect([refused.code, refused.stdout]).toEqual([1, ''])
-    },
-  },
-  'docs/probe.md': {
-    'inferred.mts': async ({ run }) => {
-      const { stdout } = await run()
-      expect(stdout.match(/ is inferred/g)).toHaveLength(17)
-      expect(stdout).toContain('The name of status: reference, its meaning: inferred')
     },
   },
 }
