@@ -1,12 +1,12 @@
 import { unlisten } from '../shared/abort.ts'
 import { longestTimer } from '../shared/check-options.ts'
 
-/** The call of the caller, if a middleware sends it. */
+/** The call that the caller made, if a middleware sends it. The middleware can send it more than once. */
 export interface WholeCall {
-  /** Aborts when the call has ended. */
+  /** Aborts when the caller has the result. */
   readonly signal: AbortSignal
-  /** Whether a request that is under way then can finish. */
-  readonly letsFinish: boolean
+  /** Whether a request under way can finish after that. */
+  readonly canFinish: boolean
 }
 
 /**
@@ -75,7 +75,7 @@ export class CallClock {
   }
 
   /**
-   * Returns the result of a request. If the whole call ends meanwhile, the request may be allowed to finish.
+   * Returns the result of a request. If the whole call ends meanwhile, `canFinish` says whether the request ends too.
    */
   async runRequest<Value>(request: PromiseLike<Value>, limit: number, createError: () => unknown): Promise<Value> {
     this.#isSending = true
@@ -105,7 +105,7 @@ export class CallClock {
         if (this.end !== undefined) return reject(this.end.reason)
         const { remaining } = this
         const delay = Math.ceil(Math.max(0, Math.min(limit, remaining)))
-        // A limit that is longer than a timer can be is no limit.
+        // A timer cannot run for more than 24.8 days, so there is no limit.
         if (delay > longestTimer) return
         timer = setTimeout(() => (remaining <= limit ? this.#expire() : this.interrupt(createError())), delay)
       })
@@ -131,8 +131,8 @@ export class CallClock {
   readonly #onAbort = () => this.#endWith((this.#caller as AbortSignal).reason, false)
 
   readonly #onEnd = () => {
-    const { signal, letsFinish } = this.#whole as WholeCall
-    if (!letsFinish || !this.#isSending) this.#endWith(signal.reason, false)
+    const { signal, canFinish } = this.#whole as WholeCall
+    if (!canFinish || !this.#isSending) this.#endWith(signal.reason, false)
   }
 
   #expire(): void {

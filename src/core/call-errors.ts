@@ -25,7 +25,7 @@ import type { RequestErrorDetails } from '../errors/request-error.ts'
 import { actorHint } from '../shared/actor.ts'
 import type { CallRecord } from './call-record.ts'
 import { readErrorBody } from './error-body.ts'
-import { explainRefusal, explainUnusable } from './explain-response.ts'
+import { explainErrorResponse, explainUnusable } from './explain-response.ts'
 import type { FetchFault } from './fetch-error.ts'
 import type { ResponseHead, UnusableResponse } from './response.ts'
 import { longestRetryAfter, retryAfterOf, seconds, toSeconds } from './retry.ts'
@@ -71,7 +71,7 @@ export function createError<Details extends RequestErrorDetails>(
 
 const checkFirst = 'The write may have been applied. Check before retrying it.'
 
-/** Creates the error for a call that a client with `actor: 'app'` refuses to send. */
+/** Creates the error for a call that a client with `actor: 'app'` does not send. */
 export function actorSelfRequired(record: CallRecord): RequestError {
   return createError(ActorSelfRequiredError, record, {
     message: `${record.call.operation.id} needs an actor=self token, but the actor of this client is "app".`,
@@ -137,7 +137,7 @@ export function notLoadedError(record: CallRecord, cause: unknown): RequestError
  *
  * @param wait in milliseconds
  */
-export function heldBackError(record: CallRecord, wait: number): RequestError {
+export function cannotWaitError(record: CallRecord, wait: number): RequestError {
   const what = record.sent === 0 ? 'was not sent' : 'failed and was not retried'
   const retryAfter = Math.min(wait, longestRetryAfter)
   return createError(RateLimitError, record, {
@@ -203,7 +203,7 @@ export function callerError(record: CallRecord, cause: unknown, part: CallerPart
  *
  * @param text the body, as far as it was read
  */
-export function refusedError(record: CallRecord, head: ResponseHead, text: string): RequestError {
+export function responseError(record: CallRecord, head: ResponseHead, text: string): RequestError {
   const { call, secrets, settings } = record
   const { operation } = call
   const { status } = head
@@ -213,15 +213,14 @@ export function refusedError(record: CallRecord, head: ResponseHead, text: strin
   const description = body.description && redact(body.description, secrets)
   const retryAfter = retryAfterOf(head)
   const [ErrorClass, remedy] = meaningOf(record, status, code)
-  const refusal = { kind: ErrorClass.kind, status, remedy, text, sent, retryAfter }
-  const { hint, problems, details } = explainRefusal(record, refusal)
+  const response = { kind: ErrorClass.kind, status, remedy, text, sent, retryAfter }
+  const { hint, problems, details } = explainErrorResponse(record, response)
   const reasons = [description?.replace(/[.\s]+$/, ''), problems].filter((reason) => reason !== undefined)
   const because = reasons.length === 0 ? '' : `: ${reasons.join(' (')}${reasons.length === 2 ? ')' : ''}`
   return createError<InsufficientScopeDetails>(ErrorClass as typeof InsufficientScopeError, record, {
     message: `${operation.id} failed with ${status}${code === undefined ? '' : ` ${code}`}${because}.`,
     hint,
-    // A 408 or 5xx can come from a proxy after the service has acted. A 3xx does not reject the request.
-    outcome: status >= 400 && status < 500 && status !== 408 ? 'refused' : 'unknown',
+    outcome: head.isRefused ? 'refused' : 'unknown',
     remedy,
     response: head.info,
     status,
@@ -242,7 +241,7 @@ function meaningOf({ call: { operation }, cursor }: CallRecord, status: number, 
   if (status >= 500) return [ServerError, 'retry']
   if (code === 'actor_self_required') return [ActorSelfRequiredError, 'fix']
   if (code === 'insufficient_scope') return [InsufficientScopeError as typeof ApiError, 'reconnect']
-  if (cursor !== undefined && cursorRefusals.has(status)) return [CursorRejectedError, 'fix']
+  if (cursor !== undefined && cursorStatuses.has(status)) return [CursorRejectedError, 'fix']
   if (operation.method === 'POST' && status === 409) return [AlreadyExistsError, 'fix']
   return byStatus[status] ?? [ApiError, 'fix']
 }
@@ -261,4 +260,4 @@ const byStatus: Readonly<Record<number, Meaning>> = {
  * Statuses for a rejected cursor. They are undocumented, but they mean that the parameters or the length of a request
  * were rejected.
  */
-const cursorRefusals: ReadonlySet<number> = new Set([400, 410, 414, 422, 431])
+const cursorStatuses: ReadonlySet<number> = new Set([400, 410, 414, 422, 431])

@@ -20,7 +20,7 @@ export type OptionsOf<Definition extends Operation> = Definition extends { reado
   ? ListOptions
   : CallOptions
 
-/** Calls an operation. Never throws synchronously. */
+/** Calls an operation. The result rejects if an argument is invalid. */
 export function callOperation<Definition extends Operation>(
   core: Core,
   operation: Definition,

@@ -66,7 +66,6 @@ const noParameters = /* @__PURE__ */ Object.freeze({})
 /** Checked options of a call. */
 type CheckedCallOptions = Partial<Checked<typeof callChecks>>
 
-/** Checks the options of a call. */
 export function readCallOptions(options: CallOptions | undefined): CheckedCallOptions {
   return options === undefined ? {} : readOptions(checkPlain('options', options), callChecks, 'a call')
 }
@@ -109,7 +108,7 @@ export function captureCall(
   const text = schemas.body === undefined ? toJson('body', body) : checkBody(schemas.body, operation, body)
   const query = schemas.query === undefined ? call.query : checkQuery(schemas.query, call)
   if (!isPromise(text) && !isPromise(query)) return { call, checked: complete(query, text) }
-  const checked = Promise.all([query, text]).then(([parameters, json]) => complete(parameters, json))
+  const checked = Promise.all([query, text]).then((both) => complete(...both))
   // A list might never be read.
   checked.catch(() => {})
   return { call, checked }
@@ -197,8 +196,8 @@ type OrPromise<Value> = Value | Promise<Value>
 /** Validates the query without the cursors, which a custom schema might reject. */
 function checkQuery(schema: StandardSchemaV1, { operation, query }: PreparedCall): OrPromise<JsonObject> {
   const isList = operation.envelope === 'list'
-  const { after, before, ...parameters } = query
-  return validateInput(schema, isList ? parameters : query, 'query', (checked) => {
+  const { after, before, ...filters } = query
+  return validateInput(schema, isList ? filters : query, 'query', (checked) => {
     if (isObject(checked)) return { ...checked, ...(isList && { after, before }) }
     throw new InvalidArgumentError(
       'query',

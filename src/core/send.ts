@@ -42,7 +42,7 @@ async function sendCall(call: PreparedCall, settings: ClientSettings, sending?: 
     const isLate = clock.end?.isLate && clock.isEnd(thrown)
     const error = isLate ? timeoutError(record, { limit: 'total', isSent: false }) : thrown
     record.endCall({ error })
-    if (sending !== undefined && record.mayHaveBeenApplied(error)) sending.outcome = 'unknown'
+    if (sending !== undefined && record.mayHaveBeenApplied(error)) sending.isUnknown = true
     throw error
   } finally {
     clock.stop()
@@ -50,8 +50,9 @@ async function sendCall(call: PreparedCall, settings: ClientSettings, sending?: 
 }
 
 /**
- * Sends a request, and repeats it with ky while it fails for a reason that can pass. The `fetch` of ky is an attempt,
- * which resolves with the reply. A call that succeeds at once does without ky, because ky takes more time than the call.
+ * Sends a request, and repeats it with ky while it fails for a reason that can pass. A loop would do the same, but the
+ * package is meant to be built on ky, which therefore waits and repeats. The `fetch` of ky is an attempt, which resolves
+ * with the reply. A call that succeeds at once does not start ky, because ky takes more time than the call.
  */
 async function sendUntilDone(record: CallRecord, url: string): Promise<Reply> {
   const { call, clock, settings } = record
@@ -69,7 +70,7 @@ async function sendUntilDone(record: CallRecord, url: string): Promise<Reply> {
     if (failure === undefined || clock.isOver) return false
     const failed = {
       remedy: failure.error.remedy,
-      isLimited: failure.head?.status === 429 || failure.isHeldBack === true,
+      isLimited: failure.head?.status === 429 || failure.isDeferred === true,
       isStarved: failure.countsAsRetry === true,
       retryAfter: failure.retryAfter,
     }
@@ -82,7 +83,7 @@ async function sendUntilDone(record: CallRecord, url: string): Promise<Reply> {
     counters = next.counters
     delay = next.delay
     if (delay === undefined) return false
-    record.retryAfter(delay)
+    record.announceRetry(delay)
     return true
   }
   try {
