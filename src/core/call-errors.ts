@@ -28,7 +28,7 @@ import { readErrorBody } from './error-body.ts'
 import { explainErrorResponse, explainUnusable } from './explain-response.ts'
 import type { FetchFault } from './fetch-error.ts'
 import type { ResponseHead, UnusableResponse } from './response.ts'
-import { longestRetryAfter, retryAfterOf, seconds, toSeconds } from './retry.ts'
+import { longestRetryAfter, remedyAfter, retryAfterOf, seconds, toSeconds } from './retry.ts'
 
 /** The details of an error, besides the properties of its class. The call record has the rest. */
 interface FailureDescription {
@@ -38,7 +38,7 @@ interface FailureDescription {
   readonly isConfiguration?: boolean
   /** The outcome of the last attempt. */
   readonly outcome: Outcome
-  /** What to do about the error. For an unconfirmed write, the remedy is `verify` instead. */
+  /** What the reason of the failure suggests to do. `remedyAfter` decides. */
   readonly remedy: Remedy
   readonly cause?: unknown
 }
@@ -52,15 +52,14 @@ export function createError<Details extends RequestErrorDetails>(
   const { attempts, secrets } = record
   const { operation } = record.call
   const outcome = record.outcomeAfter(failure.outcome)
-  // Deleting twice is the same as deleting once (RFC 9110, section 9.2.2). The service has no PUT.
-  const canRepeat = operation.method === 'DELETE' && failure.remedy === 'retry'
-  const needsCheck = outcome === 'unknown' && !canRepeat
+  const remedy = remedyAfter(operation.method, outcome, failure.remedy)
+  const needsCheck = remedy === 'verify'
   const details = {
     ...failure,
     operation: withoutSecrets(operation.id, secrets),
     outcome,
+    remedy,
     attempts,
-    ...(needsCheck && { remedy: 'verify' }),
     hint: withoutSecrets(needsCheck ? `${checkFirst}${isConfiguration ? ` ${hint}` : ''}` : hint, secrets),
     ...(cause !== undefined && { cause: safeCause(cause, secrets) }),
   }

@@ -1,9 +1,23 @@
-import type { Remedy } from '../errors/index.ts'
+import type { Outcome, Remedy } from '../errors/index.ts'
+import type { Method } from './operation.ts'
 import type { ResponseHead } from './response.ts'
+
+// Whether a request is sent again is decided in two steps. `remedyAfter` protects writes: a write that may have been
+// applied gets the remedy `verify`. Then `repeatAfter` looks at the retries and the time that are left.
+
+/**
+ * Returns what to do after a failure, from what its reason suggests. A write that may have been applied has to be checked
+ * instead. Only a DELETE can be repeated, because deleting twice is the same as deleting once (RFC 9110, section 9.2.2).
+ * The service has no PUT.
+ */
+export function remedyAfter(method: Method, outcome: Outcome, suggested: Remedy): Remedy {
+  const canRepeat = method === 'DELETE' && suggested === 'retry'
+  return outcome === 'unknown' && !canRepeat ? 'verify' : suggested
+}
 
 /** A failed request, as far as it decides about the next one. */
 export interface FailedRequest {
-  /** What to do about its error. Only with `retry` can the reason pass. */
+  /** What to do about its error. Only after `retry`, the request is repeated. */
   readonly remedy: Remedy
   /** Whether the response was a 429, or the request was deferred after a 429. */
   readonly isLimited: boolean

@@ -51,8 +51,8 @@ async function sendCall(call: PreparedCall, settings: ClientSettings, sending?: 
 
 /**
  * Sends a request, and repeats it with ky while it fails for a reason that can pass. A loop would do the same, but the
- * package is meant to be built on ky, which therefore waits and repeats. The `fetch` of ky is an attempt, which resolves
- * with the reply. A call that succeeds at once does not start ky, because ky takes more time than the call.
+ * package is required to build on ky (decisions/0001-ky-repeats-what-failed.md). The `fetch` of ky is an attempt, which
+ * resolves with the reply. A call that succeeds at once does not start ky, because ky takes more time than the call.
  */
 async function sendUntilDone(record: CallRecord, url: string): Promise<Reply> {
   const { call, clock, settings } = record
