@@ -70,7 +70,7 @@ async function guarded(record: CallRecord, accessToken: string, send: () => Prom
   try {
     return await settings.guard.around(send, {
       accessToken,
-      signal: clock.waitSignal,
+      signal: clock.createWaitSignal(),
       timeLeft: clock.remaining,
       deferred(seconds) {
         const retryAfter = seconds === undefined ? undefined : seconds * 1000

@@ -36,18 +36,18 @@ export class CallClock {
     this.#caller = caller
     this.#whole = whole
     this.#deadline = deadline
-    whole?.signal.addEventListener('abort', this.#onEnd)
+    whole?.signal.addEventListener('abort', this.#onWholeEnd)
     if (caller?.aborted) this.#onAbort()
     else caller?.addEventListener('abort', this.#onAbort)
   }
 
-  /** Aborts when the call ends early, or the step under way takes too long. */
+  /** Aborts when the call ends early, or does not wait for the step under way any longer. */
   get signal(): AbortSignal {
     return this.#step.signal
   }
 
-  /** Aborts when the call ends early. */
-  get waitSignal(): AbortSignal {
+  /** Returns a signal that aborts when the call ends early. */
+  createWaitSignal(): AbortSignal {
     this.#wait ??= new AbortController()
     if (this.end !== undefined) this.#wait.abort(this.end.reason)
     return this.#wait.signal
@@ -63,24 +63,24 @@ export class CallClock {
     return this.#deadline - performance.now()
   }
 
-  /** Whether nothing more is sent. Synchronous work can outrun the timer. */
-  get isOver(): boolean {
+  /** Ends the call if its time is over, because synchronous work can outrun the timer. Returns whether it has ended. */
+  checkEnd(): boolean {
     if (this.remaining <= 0) this.#expire()
-    if (this.#whole?.signal.aborted) this.#onEnd()
+    if (this.#whole?.signal.aborted) this.#onWholeEnd()
     return this.end !== undefined
   }
 
   throwIfOver(): void {
-    if (this.isOver) throw this.end?.reason
+    if (this.checkEnd()) throw this.end?.reason
   }
 
   /**
    * Returns the result of a request. If the whole call ends meanwhile, `canFinish` says whether the request ends too.
    */
-  async runRequest<Value>(request: PromiseLike<Value>, limit: number, createError: () => unknown): Promise<Value> {
+  async runRequest<Value>(request: PromiseLike<Value>, limit: number, errorAtLimit: () => unknown): Promise<Value> {
     this.#isSending = true
     try {
-      return await this.run(request, limit, createError)
+      return await this.run(request, limit, errorAtLimit)
     } finally {
       this.#isSending = false
     }
@@ -90,12 +90,12 @@ export class CallClock {
    * Returns the result of a step, or rejects as soon as the call ends, even if the step ignores the signal.
    *
    * @param limit in milliseconds
-   * @param createError creates the error for a step that reaches the limit
+   * @param errorAtLimit returns the error for a step that reaches the limit
    */
   async run<Value>(
     step: PromiseLike<Value>,
     limit = Number.POSITIVE_INFINITY,
-    createError: () => unknown = () => undefined,
+    errorAtLimit: () => unknown = () => undefined,
   ): Promise<Value> {
     let timer: ReturnType<typeof setTimeout> | undefined
     try {
@@ -107,30 +107,30 @@ export class CallClock {
         const delay = Math.ceil(Math.max(0, Math.min(limit, remaining)))
         // A timer cannot run for more than 24.8 days, so there is no limit.
         if (delay > longestTimer) return
-        timer = setTimeout(() => (remaining <= limit ? this.#expire() : this.interrupt(createError())), delay)
+        timer = setTimeout(() => (remaining <= limit ? this.#expire() : this.interrupt(errorAtLimit())), delay)
       })
     } finally {
       clearTimeout(timer)
     }
   }
 
-  /** Rejects the step under way, and aborts its signal. The call goes on. */
+  /** Rejects the step under way, and aborts its signal. The call goes on, so the next step has another signal. */
   interrupt(error: unknown): void {
     const step = this.#step
     this.#step = new AbortController()
-    step.abort(new DOMException('The step took too long.', 'TimeoutError'))
+    step.abort(new DOMException('The call does not wait for this step any longer.', 'TimeoutError'))
     this.#interrupt(error)
   }
 
   /** Stops following the signals. */
   stop(): void {
     if (this.#caller !== undefined) unlisten(this.#caller, this.#onAbort)
-    if (this.#whole !== undefined) unlisten(this.#whole.signal, this.#onEnd)
+    if (this.#whole !== undefined) unlisten(this.#whole.signal, this.#onWholeEnd)
   }
 
   readonly #onAbort = () => this.#endWith((this.#caller as AbortSignal).reason, false)
 
-  readonly #onEnd = () => {
+  readonly #onWholeEnd = () => {
     const { signal, canFinish } = this.#whole as WholeCall
     if (!canFinish || !this.#isSending) this.#endWith(signal.reason, false)
   }

@@ -118,6 +118,13 @@ export function timeoutError(
   })
 }
 
+/** Returns the error of a call whose total time ended outside of a request. Any other error stays the same. */
+export function withTotalTimeout(record: CallRecord, thrown: unknown): unknown {
+  const { clock } = record
+  const isLate = clock.end?.isLate === true && clock.isEnd(thrown)
+  return isLate ? timeoutError(record, { limit: 'total', isSent: false }) : thrown
+}
+
 /**
  * Creates the error when the schemas of this package, which are loaded when they are first used, could not be loaded.
  */

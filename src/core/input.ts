@@ -36,7 +36,8 @@ export interface PreparedCall {
   /** The page number of a list, starting at 1. */
   readonly page?: number | undefined
   /**
-   * When the caller made the call, in milliseconds of `performance.now()`. Undefined if a middleware sends it later.
+   * When the call was made, or the page of a list was asked for, in milliseconds of `performance.now()`. Undefined if a
+   * middleware sends it later.
    */
   readonly startedAt?: number | undefined
 }

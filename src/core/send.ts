@@ -4,7 +4,7 @@
 import ky from 'ky'
 import { sendAttempt } from './attempt.ts'
 import type { Reply } from './call.ts'
-import { actorSelfRequired, timeoutError } from './call-errors.ts'
+import { actorSelfRequired, withTotalTimeout } from './call-errors.ts'
 import { CallRecord } from './call-record.ts'
 import { type PreparedCall, urlOf } from './input.ts'
 import { noFailures, repeatAfter } from './retry.ts'
@@ -38,9 +38,7 @@ async function sendCall(call: PreparedCall, settings: ClientSettings, sending?: 
     record.endCall()
     return reply
   } catch (thrown) {
-    // The time can be over outside of an attempt, too.
-    const isLate = clock.end?.isLate && clock.isEnd(thrown)
-    const error = isLate ? timeoutError(record, { limit: 'total', isSent: false }) : thrown
+    const error = withTotalTimeout(record, thrown)
     record.endCall({ error })
     if (sending !== undefined && record.mayHaveBeenApplied(error)) sending.isUnknown = true
     throw error
@@ -67,7 +65,7 @@ async function sendUntilDone(record: CallRecord, url: string): Promise<Reply> {
   let delay: number | undefined
   const isRepeated = ({ error }: { readonly error: unknown }) => {
     const failure = record.failureOf(error)
-    if (failure === undefined || clock.isOver) return false
+    if (failure === undefined || clock.checkEnd()) return false
     const failed = {
       remedy: failure.error.remedy,
       isLimited: failure.head?.status === 429 || failure.isDeferred === true,
@@ -89,7 +87,7 @@ async function sendUntilDone(record: CallRecord, url: string): Promise<Reply> {
   try {
     const reply: unknown = await ky(url, {
       method,
-      signal: clock.waitSignal,
+      signal: clock.createWaitSignal(),
       timeout: false,
       throwHttpErrors: false,
       fetch() {
