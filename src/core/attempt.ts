@@ -111,22 +111,21 @@ async function ask<Value, Result>(
  * the service has served it.
  */
 async function takeTurn(record: CallRecord): Promise<(result: 'served' | Failure | undefined) => void> {
-  const { rateLimiter, rateLimitKey, findRateLimitKey } = record.settings
-  const found = rateLimitKey ?? findRateLimitKey()
+  const { rateLimiter, findRateLimitKey } = record.settings
+  const found = findRateLimitKey()
   const key = typeof found === 'string' ? found : await record.clock.run(found)
-  const tally = tallyOf(rateLimiter, key, operationOf(record))
+  const name = `${key} ${operationOf(record)}`
+  const served = servedBy(rateLimiter)
   // Counted from the last request of the call, or else from its start.
-  const servedBefore = record.servedBefore ?? tally.served
+  const servedBefore = record.servedBefore ?? lastServed
   const end = await acquire(record, rateLimiter, key)
-  record.servedBefore = tally.served
+  record.servedBefore = lastServed
   return (result) => {
     const failure = result === 'served' ? undefined : result
-    const isLimited = failure?.head?.status === 429
-    if (failure !== undefined && (isLimited || failure.isDeferred))
-      failure.countsAsRetry = tally.served === servedBefore
-    if (isLimited) return notify(end, { retryAfter: failure.retryAfter })
+    record.isStarved = (served.get(name) ?? 0) <= servedBefore
+    if (failure?.head?.status === 429) return notify(end, { retryAfter: failure.retryAfter })
     const hasServed = result === 'served' || failure?.head?.isRefused === true
-    if (hasServed) tally.served += 1
+    if (hasServed) countServed(served, name)
     notify(end, undefined, hasServed ? undefined : 'unserved')
   }
 }
@@ -181,25 +180,27 @@ function operationOf({ call: { operation } }: CallRecord): string {
   return `${operation.method} ${operation.path}`
 }
 
-/** Number of requests of an operation that the service has served. A limited call keeps waiting while it grows. */
-interface Tally {
-  served: number
-}
+/** The number of the request that any service has served last. Later requests have higher numbers. */
+let lastServed = 0
 
-const tallies = /* @__PURE__ */ new WeakMap<RateLimiter, Map<string, Tally>>()
+/** The last served request of each operation and key. The clients of a rate limiter share a budget, so they count together. */
+const servedRequests = /* @__PURE__ */ new WeakMap<RateLimiter, Map<string, number>>()
 
 /** Maximum number of operations, because paths of `request()` can contain ids, so the map could grow without end. */
-const mostTallies = 1_000
+const mostOperations = 1_000
 
-/** The clients of a rate limiter share a budget, so they count together. */
-function tallyOf(rateLimiter: RateLimiter, key: string, operation: string): Tally {
-  let ofLimiter = tallies.get(rateLimiter)
-  if (ofLimiter === undefined || ofLimiter.size > mostTallies) {
-    ofLimiter = new Map()
-    tallies.set(rateLimiter, ofLimiter)
-  }
-  const name = `${key} ${operation}`
-  const tally = ofLimiter.get(name) ?? { served: 0 }
-  ofLimiter.set(name, tally)
-  return tally
+function servedBy(rateLimiter: RateLimiter): Map<string, number> {
+  const known = servedRequests.get(rateLimiter)
+  if (known !== undefined) return known
+  const served = new Map<string, number>()
+  servedRequests.set(rateLimiter, served)
+  return served
+}
+
+function countServed(served: Map<string, number>, name: string): void {
+  lastServed += 1
+  // The operations stay in the order of their last requests.
+  served.delete(name)
+  served.set(name, lastServed)
+  if (served.size > mostOperations) served.delete(served.keys().next().value as string)
 }

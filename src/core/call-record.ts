@@ -28,8 +28,6 @@ export interface Failure {
   readonly head: ResponseHead | undefined
   /** How long the service asks to wait, in milliseconds. */
   readonly retryAfter: number | undefined
-  /** Whether a 429 uses up a retry. It can also mean that the call only has to wait. */
-  countsAsRetry?: boolean
   /** Whether the request was not sent, because the response to a request that has to go before it was a 429. */
   readonly isDeferred?: boolean
 }
@@ -41,15 +39,18 @@ export class CallRecord {
   readonly clock: CallClock
   /** When the call was made, in milliseconds of `performance.now()`. */
   readonly start: number
-  readonly attempts: Attempt[] = []
+  /** The failed attempts so far. Errors have this list, so it is replaced instead of changed. */
+  attempts: readonly Attempt[] = []
   /** How many requests were sent. */
   sent = 0
   /** The cursor that the call of a list sends, if any. */
   readonly cursor: unknown
   /** Texts that errors must not quote: the cursor of the page, and every token that was sent. */
   readonly secrets: string[] = []
-  /** How many requests of its operation were served when the call sent its last one. */
+  /** The number of the request that was served last when the call sent its own last one. */
   servedBefore: number | undefined
+  /** Whether the service has served no other request of the operation since. A 429 then uses up a retry. */
+  isStarved = true
   /** What a rate limiter does when the call has ended. */
   readonly endListeners: (() => void)[] = []
   /** The failure of the last request. */
@@ -145,9 +146,12 @@ export class CallRecord {
   fail(attempt: AttemptUnderWay, error: RequestError, head: ResponseHead | undefined): RequestError {
     this.#worst = this.outcomeAfter(error.outcome)
     const duration = this.endAttempt(attempt, head, { error })
-    if (this.attempts.length === listedAttempts) this.attempts.splice(1, 1)
+    const [first, ...later] = this.attempts
     const { startedAt } = attempt
-    this.attempts.push({ startedAt, duration, ...(head && { status: head.status }), error: error.name })
+    const failed = { startedAt, duration, ...(head && { status: head.status }), error: error.name }
+    this.attempts = first === undefined ? [failed] : [first, ...later.slice(2 - listedAttempts), failed]
+    // The error was made before the end of its attempt was known.
+    Object.assign(error, { attempts: this.attempts })
     this.failure = { error, head, retryAfter: head && retryAfterOf(head) }
     return error
   }
@@ -168,7 +172,7 @@ export class CallRecord {
       this.announceWait(wait)
       return
     }
-    this.attempts.push({ ...(this.attempts.pop() as Attempt), wait })
+    this.attempts = [...this.attempts.slice(0, -1), { ...(this.attempts.at(-1) as Attempt), wait }]
     const { head, error } = this.failure as Failure
     // A body that is cut off comes with the status of a success.
     const reason = head?.isErrorResponse ? head.status : error.name

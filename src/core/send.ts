@@ -69,7 +69,7 @@ async function sendUntilDone(record: CallRecord, url: string): Promise<Reply> {
     const failed = {
       remedy: failure.error.remedy,
       isLimited: failure.head?.status === 429 || failure.isDeferred === true,
-      isStarved: failure.countsAsRetry === true,
+      isStarved: record.isStarved,
       retryAfter: failure.retryAfter,
     }
     const limits = {
