@@ -67,7 +67,7 @@ const ownChecks = {
   resumeFrom: copyCheckpoint,
 } satisfies Record<Exclude<keyof ListOptions, keyof CallOptions>, Check<unknown>>
 
-// Bundlers keep a spread.
+// Bundlers remove an unused `Object.assign` that is marked as pure, but not a spread.
 const listChecks: typeof callChecks & typeof ownChecks = /* @__PURE__ */ Object.assign({}, callChecks, ownChecks)
 
 /** Checked and copied arguments of a list. */
@@ -111,7 +111,6 @@ function readListOptions(options: ListOptions | undefined): Partial<Checked<type
   return options === undefined ? {} : readOptions(checkPlain('options', options), listChecks, 'a list')
 }
 
-/** Reads the options of `toArray`. */
 export function readMaxItems(options: Pick<ListOptions, 'maxItems'>, { id }: Operation): number | undefined {
   try {
     return readOptions(options, { maxItems: ownChecks.maxItems }, '`toArray`').maxItems

@@ -26,6 +26,12 @@ function open(options: Partial<ApprovalsOptions> = {}) {
     approvals.propose(key, (client) => client.messages.create(conversation, { body_html: text }), more)
   const approve = async (more = {}) =>
     approvals.approve('r', { digest: (await approvals.get('r'))?.digest ?? '', by: 'may', ...more })
+  /** Proposes a text and approves it, a moment before what follows. */
+  const approved = async (key: string, text = `<p>${key}</p>`, more: ProposeOptions = { basis: null }) => {
+    const { digest } = await propose(text, more, key)
+    await approvals.approve(key, { digest, by: 'may' })
+    await vi.advanceTimersByTimeAsync(10)
+  }
   const send = async (from = approvals) => {
     const results: SendResult[] = []
     for await (const result of from.send()) results.push(result)
@@ -34,7 +40,7 @@ function open(options: Partial<ApprovalsOptions> = {}) {
   const sent = () =>
     sandbox.state.writes.filter(({ operation }) => operation === 'createMessage').map(({ id }) => textOf(String(id)))
   const textOf = (id: string) => sandbox.state.messages(conversation).find((each) => each.id === id)?.body_html
-  return { sandbox, storage, conversation, workspace, approvals, propose, approve, send, sent }
+  return { sandbox, storage, conversation, workspace, approvals, propose, approve, approved, send, sent }
 }
 
 describe('a proposal', () => {
@@ -429,12 +435,8 @@ describe('a lost response', () => {
   })
 
   test('holds up nobody else', async () => {
-    const { sandbox, approvals, propose, send, sent } = open()
-    for (const key of ['one', 'two']) {
-      const { digest } = await propose(`<p>${key}</p>`, { basis: null }, key)
-      await approvals.approve(key, { digest, by: 'may' })
-      await vi.advanceTimersByTimeAsync(10)
-    }
+    const { sandbox, approved, send, sent } = open()
+    for (const key of ['one', 'two']) await approved(key)
     sandbox.faults.add({ method: 'POST', path: /messages$/, status: 503 })
     expect([await send(), sent()]).toEqual([['unconfirmed', 'sent'], ['<p>two</p>']])
   })
@@ -553,14 +555,10 @@ describe('what is stored', () => {
     })
 
     test('goes on with what was approved later in the same conversation', async () => {
-      const { storage, approvals, propose, sent } = open()
+      const { storage, approvals, propose, sent, approved } = open()
       await propose(body_html, {}, 'bad')
       await approvals.reject('bad', { by: 'may' })
-      for (const key of ['bad', 'good']) {
-        const { digest } = await propose(`<p>${key}</p>`, { again: true }, key)
-        await approvals.approve(key, { digest, by: 'may' })
-        await vi.advanceTimersByTimeAsync(10)
-      }
+      for (const key of ['bad', 'good']) await approved(key, undefined, { again: true })
       await garbage(storage, 'approvals:final:bad')
       expect(await rejection(Array.fromAsync(approvals.send()))).toMatchObject({ name: 'ApprovalsError', key: 'bad' })
       expect(sent()).toEqual(['<p>good</p>'])
@@ -809,12 +807,8 @@ describe('a write journal on the same storage', () => {
 })
 
 test('what was sent is not taken for a lost reply of the same text, also after its text was forgotten', async () => {
-  const { sandbox, approvals, propose, send, sent } = open()
-  for (const key of ['lost', 'sent']) {
-    const { digest } = await propose(body_html, { basis: null }, key)
-    await approvals.approve(key, { digest, by: 'may' })
-    await vi.advanceTimersByTimeAsync(10)
-  }
+  const { sandbox, approvals, approved, send, sent } = open()
+  for (const key of ['lost', 'sent']) await approved(key, body_html)
   sandbox.faults.add({ method: 'POST', path: /messages$/, drop: 'before-effect' })
   expect(await send()).toEqual(['unconfirmed', 'sent'])
   await vi.advanceTimersByTimeAsync(3_600_000)
@@ -865,12 +859,8 @@ test('`send` writes to several conversations at the same time, and to one in the
 test.each(['another process', 'another `send`'])(
   'what was approved later does not overtake a reply that %s is sending',
   async (who) => {
-    const { sandbox, storage, approvals, propose, send, sent } = open()
-    for (const key of ['one', 'two']) {
-      const { digest } = await propose(`<p>${key}</p>`, { basis: null }, key)
-      await approvals.approve(key, { digest, by: 'may' })
-      await vi.advanceTimersByTimeAsync(10)
-    }
+    const { sandbox, storage, approvals, approved, send, sent } = open()
+    for (const key of ['one', 'two']) await approved(key)
     const workspace = clientOf(sandbox, {
       fetch: async (url, init) => {
         if (init?.method === 'POST') await new Promise((resolve) => setTimeout(resolve, 1_000))
@@ -887,12 +877,8 @@ test.each(['another process', 'another `send`'])(
 )
 
 test('a signal ends `send`, and leaving the loop waits for what is under way', async () => {
-  const { approvals, propose, send, sent } = open()
-  for (const key of ['one', 'two', 'three']) {
-    const { digest } = await propose(`<p>${key}</p>`, { basis: null }, key)
-    await approvals.approve(key, { digest, by: 'may' })
-    await vi.advanceTimersByTimeAsync(10)
-  }
+  const { approvals, approved, send, sent } = open()
+  for (const key of ['one', 'two', 'three']) await approved(key)
   const reason = new Error('The worker stops.')
   const stopped = AbortSignal.abort(reason)
   expect(await rejection(Array.fromAsync(approvals.send({ signal: stopped })))).toBe(reason)

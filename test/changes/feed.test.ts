@@ -78,26 +78,6 @@ describe('changes', () => {
     expect(await new Process(service, storage, { passes: 1, limit: 10 }).read()).toEqual([])
   })
 
-  test('cost a write of the entry, one of its messages, one for each acknowledgement, and one for the second reading', async () => {
-    const service = new SimulatedService({ conversations: 5 })
-    const storage = await filled(service)
-    const id = firstOf(service)
-    service.addMessage(id)
-    const run = new Process(service, storage, { ...slow, passes: 3 })
-    expect(await run.read()).toHaveLength(2)
-    const [row, messages, progress] = [`conversations:${id}`, `messages:${id}`, 'progress']
-    expect(run.writes.map((key) => key.replace('changes:feed:', ''))).toEqual([
-      ...[row, row, messages, messages, progress],
-      ...[row, progress, progress],
-    ])
-    const before = service.counts.messages
-    service.touch(id)
-    const touched = new Process(service, storage, { ...slow, watch: ['messages', 'conversations'], passes: 3 })
-    expect(await touched.read()).toHaveLength(1)
-    expect(touched.writes.filter((key) => !key.endsWith('progress'))).toHaveLength(3)
-    expect(service.counts.messages - before).toBe(2)
-  })
-
   test('of a conversation with many messages come in parts, so that an acknowledgement writes only a few', async () => {
     const service = new SimulatedService({ conversations: 1, messages: 250 })
     const run = new Process(service, memoryStorage(), { passes: 1, limit: 100 })
@@ -254,23 +234,6 @@ describe('deletions', () => {
     for await (const page of storage.list('')) expect(page.filter(([key]) => key.includes(id))).toEqual([])
   })
 
-  test.each([
-    ['a 200 without messages', () => respond({ data: [], page_metadata: { after: null, before: null } })],
-    ['a 403', () => failure(403, 'forbidden')],
-    ['a 410', () => failure(410, 'gone')],
-    ['a 500', () => failure(500, 'unavailable')],
-  ])('do not follow from %s', async (_, answer) => {
-    const service = new SimulatedService({ conversations: 6 })
-    const storage = await filled(service)
-    const id = firstOf(service)
-    service.hidden.add(id)
-    service.answer = (path) => (path.includes(id) ? answer() : undefined)
-    expect(await new Process(service, storage, { interval: 4000, passes: 6 }).read()).toEqual([])
-    service.hidden.clear()
-    service.answer = undefined
-    expect(await new Process(service, storage, { interval: 4000, passes: 3 }).read()).toEqual([])
-  })
-
   test('of a hidden conversation come when the audit finds a 404 and it is asked for once more', async () => {
     const service = new SimulatedService({ conversations: 6 })
     const storage = await filled(service)
@@ -298,28 +261,6 @@ describe('deletions', () => {
     }
     for (const id of ids) service.removeConversation(id)
     expect(await read({ passes: 3, auditEvery: 1 })).toEqual({ conversations: 8 })
-  })
-
-  test.each([
-    ['was resumed after a 503', 503],
-    ['began again after a rejected cursor', 400],
-  ])('do not follow from a pass that %s', async (_, status) => {
-    const service = new SimulatedService({ conversations: 12 })
-    const storage = await filled(service)
-    service.removeConversation([...service.conversations.keys()][5] as string)
-    let pages = 0
-    service.answer = (path, query) => {
-      if (path !== '/conversations') return undefined
-      pages = query.has('after') ? pages + 1 : pages
-      // Each first time that a second page is asked for.
-      const isFirst = query.has('after') && pages % 3 === 1
-      return isFirst ? failure(status, 'invalid_request') : undefined
-    }
-    const run = new Process(service, storage, { ...slow, passes: 4 })
-    expect(await run.read()).toEqual([])
-    expect(run.feed.status().age).toBeGreaterThan(3000)
-    service.answer = undefined
-    expect(await new Process(service, storage, { ...slow, passes: 2 }).read()).toHaveLength(1)
   })
 
   test('are held back if many are missing at once, until somebody accepts them', async () => {
@@ -369,26 +310,6 @@ describe('deletions', () => {
 })
 
 describe('a change that was not acknowledged', () => {
-  test('comes again with the same key after a `break` and an error of the loop', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(0)
-    const service = new SimulatedService({ conversations: 2 })
-    const storage = memoryStorage()
-    const keys: string[] = []
-    for (let round = 0; round < 6; round += 1) {
-      try {
-        for await (const { key } of new Process(service, storage, { passes: 1 }).feed) {
-          keys.push(key)
-          if (keys.length % 2 === 0) break
-          if (keys.length % 3 === 0) throw new RangeError('The handler failed.')
-        }
-      } catch (error) {
-        expect(error).toBeInstanceOf(RangeError)
-      }
-    }
-    expect(keys.slice(0, 3)).toEqual([keys[0], keys[1], keys[1]])
-    vi.restoreAllMocks()
-  })
-
   test('of a list stays while the list is not watched', async () => {
     const service = new SimulatedService({ conversations: 2 })
     const storage = await filled(service)
@@ -528,24 +449,6 @@ describe('errors', () => {
       expect(changes.filter((change) => change.startsWith('messages')).sort()).toEqual(added.sort())
     },
   )
-
-  test('that end a pass lose no state that it has read', async () => {
-    const service = new SimulatedService({})
-    service.answer = (path) => (path.endsWith('messages') ? failure(500, 'unavailable') : undefined)
-    const id = [...service.conversations.keys()][0] as string
-    let lists = 0
-    service.onRequest = (path, query) => {
-      if (path === '/conversations' && !query.has('after')) lists += 1
-      if (lists !== 2 || service.answer === undefined) return
-      service.answer = undefined
-      service.touch(id)
-    }
-    const changes = await new Process(service, memoryStorage(), { ...slow, passes: 2 }).read()
-    expect(changes.filter((change) => change.startsWith('conversations') && change.endsWith(id))).toEqual([
-      `conversations created ${id}`,
-      `conversations updated ${id}`,
-    ])
-  })
 
   test('with the remedy `retry` are waited out', async () => {
     const service = new SimulatedService({})

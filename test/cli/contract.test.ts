@@ -40,17 +40,6 @@ describe('every command', () => {
     expect((await run(['journal', 'list', '--help'])).stdout).toContain('--state <folder>  (required)')
   })
 
-  test.each([[[]], [['--version']], [['sandbox', '--help']], [['commands', '--json']]])(
-    '%j is an error if its output is lost',
-    async (args) => {
-      const { code, stderr } = await run(args, { lost: 'ENOSPC' })
-      expect({ code, stderr }).toEqual({
-        code: 70,
-        stderr: expect.stringContaining('The output could not be written (ENOSPC: no space left on device).'),
-      })
-    },
-  )
-
   test.each([
     [['sandbx'], 'Unknown command "sandbx". Did you mean sandbox?'],
     [['commands', '--jsn'], 'Unknown option "--jsn". Did you mean --json?'],

@@ -49,9 +49,3 @@ test.each(['fromEnvironment', 'connect'] as const)(
     })
   },
 )
-
-test('a resource works behind a proxy, as reactive frameworks make them', async () => {
-  const contacts = new Proxy(workspace.contacts, { get: (target, key, self) => Reflect.get(target, key, self) })
-  expect(await contacts.get('c')).toEqual({ id: 'c' })
-  expect(Object.keys(workspace.contacts)).toEqual([])
-})

@@ -1,4 +1,3 @@
-import { inspect } from 'node:util'
 import type { Call } from 'support-workspace-sdk'
 import { describe, expect, test } from 'vitest'
 import { json, makeClient, refusal, rejection, scripted } from '../helpers/client.ts'
@@ -46,13 +45,6 @@ describe('a call', () => {
       expect(await rejection(use(failing().members.get('1')))).toMatchObject({ status: 404 })
     })
     expect(unhandled).toEqual([])
-  })
-
-  test('prints as what it is', async () => {
-    const call = succeeding().members.get('1')
-    expect(inspect(call)).toBe('Promise { <pending> }')
-    expect(inspect(succeeding().members.list())).toContain('Paginated')
-    await call
   })
 
   test('rejects with the same error each time', async () => {

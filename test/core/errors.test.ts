@@ -25,7 +25,6 @@ import {
   rejection,
   type Step,
   scripted,
-  scriptedPlatform,
 } from '../helpers/client.ts'
 import { jitter } from '../helpers/clock.ts'
 import { thrower } from '../helpers/failing-callbacks.ts'
@@ -295,30 +294,6 @@ describe('the hint', () => {
     expect(inspect(error).split(error.hint)).toHaveLength(2)
     expect(JSON.stringify(error).split(error.hint)).toHaveLength(2)
   })
-
-  const failedReads: Record<string, Step> = {
-    'received an unusable response (200): the body is not JSON but HTML. Make sure that `baseUrl` is the API, and that no proxy or login page responds instead.':
-      new Response(' <html>'),
-    'received an unusable response (200): the body is not JSON. The response may have been cut off. If that happens often, check the proxies on the way.':
-      new Response('{"data":'),
-    'failed with 400. Check the arguments of the call.': new Response('', { status: 400 }),
-    'received no response: socket 1.2 closed. Check the network, then try again.': new Error('socket 1.2 closed.'),
-    'failed because the response was cut off: closed. Check the network, then try again.': () =>
-      new Response(new ReadableStream({ start: (body) => body.error(new Error('closed')) })),
-    'failed in the `fetch` option: x is not defined. Fix that function.': new ReferenceError('x is not defined'),
-  }
-  test.each(Object.entries(failedReads))('of a read follows the cause: %s', async (words, step) => {
-    const error = await rejection(makeClient({ fetch: scripted(step), maxRetries: 0 }).me())
-    expect(error).toMatchObject({ message: `me ${words}` })
-  })
-
-  test('of a call that could not connect says that nothing was sent', async () => {
-    scriptedPlatform(refusedConnection())
-    const error = await rejection(makeClient({ maxRetries: 0 }).messages.create('c1', { body_html: 'x' }))
-    const hint = 'Nothing was sent. Check the network, any proxy and `baseUrl`, then try again.'
-    expect(error).toMatchObject({ hint })
-  })
-
   test.each([
     ['a 500', refusal(500, 'x'), '$'],
     ['HTML', new Response('<html>'), ' Make sure that `baseUrl` is the API'],

@@ -10,7 +10,6 @@ import {
   rejection,
   stubPlatformFetch,
 } from '../helpers/client.ts'
-import { closedPort } from '../helpers/raw-server.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -106,12 +105,6 @@ const write = async (client = makeClient()) => {
 }
 
 describe("with the platform's fetch, a write", () => {
-  test('is retried when the connection is refused', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(0)
-    const error = await write(makeClient({ baseUrl: `http://127.0.0.1:${await closedPort()}` }))
-    expect(error).toMatchObject({ outcome: 'not-sent', remedy: 'retry', attempts: [{}, {}] })
-  })
-
   test('whose response body cannot be read has an unknown outcome, even after a connection error', async () => {
     const body = new ReadableStream({ start: (controller) => controller.error(refusedConnection()) })
     stubPlatformFetch(async () => new Response(body))

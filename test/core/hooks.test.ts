@@ -86,14 +86,6 @@ describe('hooks', () => {
     expect(JSON.stringify(events)).not.toContain('secret-id')
   })
 
-  test('report the error and the outcome of a failed call', async () => {
-    const { hooks, of } = recordEvents()
-    const fetch = scripted(refusal(422, 'validation_failed', { 'x-request-id': 'r1' }))
-    await rejection(makeClient({ fetch, hooks }).messages.create('c1', { body_html: 'x' }))
-    const end = { error: 'UnprocessableError', outcome: 'refused', status: 422, requestId: 'r1', attempts: 1 }
-    expect(of('onOperationEnd')).toMatchObject([end])
-  })
-
   test('that outlast the total timeout before a request is sent: the error says that it was not', async () => {
     const { hooks, of } = recordEvents()
     const late: Hooks = {

@@ -158,15 +158,3 @@ describe('SUPPORT_WORKSPACE_LOG', () => {
     }
   })
 })
-
-test('a name that no document has is sent without a word, because the types and the command check names', async () => {
-  const logger = recorder()
-  const printed = (['debug', 'info', 'warn', 'error'] as const).map((level) => vi.spyOn(console, level))
-  const fetch = scripted(json({ data: [], pagination: { has_more: false } }), json({ data: { id: 'cnt_1' } }))
-  const { contacts } = makeClient({ fetch, logger })
-  await contacts.list({ stage: 'new' } as never)
-  await contacts.update('cnt_1', { nickname: 'Ada' } as never)
-  expect(fetch.requests.map(({ url }) => new URL(url).search)).toEqual(['?stage=new', ''])
-  expect(await fetch.requests[1]?.json()).toEqual({ nickname: 'Ada' })
-  expect([...logger.lines, ...printed.flatMap(({ mock }) => mock.calls)]).toEqual([])
-})

@@ -3,13 +3,10 @@ import {
   type Middleware,
   type OutgoingCall,
   RequestError,
-  ServerError,
   SupportWorkspace,
   type WebFetch,
 } from 'support-workspace-sdk'
-import { WriteJournal } from 'support-workspace-sdk/journal'
-import { createSandbox, type FaultRule } from 'support-workspace-sdk/sandbox'
-import { memoryStorage } from 'support-workspace-sdk/storage'
+import { createSandbox } from 'support-workspace-sdk/sandbox'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import * as z from 'zod'
 import {
@@ -330,15 +327,6 @@ describe('a POST is sent once', () => {
     expect(await rejection(late?.() as Promise<unknown>)).toMatchObject({ outcome: 'not-sent', remedy: 'fix' })
     expect(fetch.requests).toEqual([])
   })
-
-  test('also of a journal, whose own middleware repeats it', async () => {
-    const fetch = scripted(json({ id: 'me' }), created(), created())
-    const workspace = makeClient({ fetch, actor: 'self' })
-    const journal = new WriteJournal({ workspace, storage: memoryStorage() })
-    const middleware: Middleware = async (call, next) => (await next(call)) && next(call)
-    await journal.once('key', (client) => client.withOptions({ middleware }).contacts.create(contact)).catch(() => {})
-    expect(fetch.requests.filter(({ method }) => method === 'POST').length).toBeLessThan(2)
-  })
 })
 
 describe('nothing is sent after the end of a call', () => {
@@ -464,64 +452,4 @@ test('a cache that obeys `fresh` never answers who a token belongs to', async ()
     middleware,
   })
   expect(seen).toEqual([true])
-})
-
-/** Keeps the replies of reads for a while. What it hands out are copies, and one caller's abort ends only that caller's call. */
-function createCache(lifetime: number): Middleware {
-  const kept = new Map<string, { readonly reply: ReturnType<Parameters<Middleware>[1]>; readonly until: number }>()
-  return async (call, next) => {
-    const { operation, path, query, headers, fresh } = call
-    if (operation.method !== 'GET' || fresh) return next(call)
-    const key = JSON.stringify([path, query, headers])
-    let entry = kept.get(key)
-    if (entry === undefined || entry.until < Date.now()) {
-      entry = { reply: next({ ...call, signal: undefined }), until: Date.now() + lifetime }
-      kept.set(key, entry)
-      entry.reply.catch(() => kept.delete(key))
-    }
-    const { data, cursors, response } = await entry.reply
-    return { data: structuredClone(data), cursors, response }
-  }
-}
-
-describe('an example', () => {
-  test('caches reads, drops failures, hands out copies, and keeps aborts apart', async () => {
-    jitter(0)
-    const answers = [Promise.withResolvers<Response>(), Promise.withResolvers<Response>()]
-    const fetch = vi.fn(async () => (await answers[fetch.mock.calls.length - 1]?.promise) as Response)
-    const client = makeClient({ fetch, middleware: createCache(60_000), maxRetries: 0 })
-    const controller = new AbortController()
-    const [aborted, failed] = [client.me({ signal: controller.signal }), client.me()]
-    controller.abort('mine')
-    expect(await rejection(aborted)).toBe('mine')
-    answers[0]?.resolve(refusal(503, 'down'))
-    expect(await rejection(failed)).toBeInstanceOf(ServerError)
-    answers[1]?.resolve(json({ id: 'me' }))
-    const me = await client.me()
-    Object.assign(me, { id: 'changed' })
-    expect(await client.me()).toEqual({ id: 'me' })
-    expect(fetch).toHaveBeenCalledTimes(2)
-  })
-
-  test.each<[string, FaultRule]>([
-    ['confirm a write', { method: 'POST', drop: 'after-effect' }],
-    ['send a write again', { method: 'POST', status: 503 }],
-  ])('lets a journal with resendIfAbsent %s behind the cache', async (_, fault) => {
-    const sandbox = createSandbox({ conversations: 1 })
-    const [conversation] = sandbox.state.conversations
-    const client = new SupportWorkspace({
-      baseUrl: sandbox.url,
-      accessToken: sandbox.issueToken({ actor: 'self' }),
-      actor: 'self',
-      fetch: sandbox.fetch,
-      middleware: createCache(60_000),
-    })
-    const id = conversation?.id ?? ''
-    await client.messages.list(id)
-    sandbox.faults.add(fault)
-    const journal = new WriteJournal({ workspace: client, storage: memoryStorage(), confirmTimeout: 1 })
-    const body = { body_html: '<p>On it.</p>' }
-    await journal.once('reply', (client) => client.messages.create(id, body), { resendIfAbsent: true })
-    expect(sandbox.state.writes.map(({ operation }) => operation)).toEqual(['createMessage'])
-  })
 })

@@ -9,7 +9,7 @@ import {
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { json, makeClient, neverSettles, refusal, rejection, scripted, token } from '../helpers/client.ts'
 import { jitter } from '../helpers/clock.ts'
-import { failingCallbacks, unreadable } from '../helpers/failing-callbacks.ts'
+import { unreadable } from '../helpers/failing-callbacks.ts'
 import { settledAfterTimers } from '../helpers/settled.ts'
 
 beforeEach(() => jitter(0))
@@ -23,13 +23,6 @@ const parts: [part: string, problem: string, good: unknown, options: (each: neve
 const failure = new Error('vault 1.2 is shut.')
 
 describe.each(parts)('a %s that fails', (part, problem, good, optionsFor) => {
-  test.each(failingCallbacks(failure))('(it %s) before anything is sent passes its error on', async (_, fail) => {
-    const fetch = scripted(json({}))
-    const call = makeClient({ fetch, ...optionsFor(fail as never) }).request('POST', '/x')
-    expect(await rejection(call)).toBe(failure)
-    expect(fetch.requests).toEqual([])
-  })
-
   test.each([
     ['POST', 429, 'refused'],
     ['GET', 503, 'no-effect'],

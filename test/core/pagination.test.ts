@@ -226,7 +226,7 @@ describe('a cursor', () => {
       const { list, fetch } = setUp(pages)
       const { seen, error } = await readUntilError(list.list({}, { prefetch }))
       expect(error).toBeInstanceOf(PaginationError)
-      expect(error).toMatchObject({ operation: 'conversations.list', outcome: 'no-effect' })
+      expect(error).toMatchObject({ operation: 'conversations.list', outcome: 'no-effect', remedy: 'fix' })
       expect(seen).toEqual(expected)
       expect(fetch.requests).toHaveLength(lengths.length)
     }

@@ -1,7 +1,7 @@
-import { InvalidArgumentError, type SupportWorkspace } from 'support-workspace-sdk'
-import { ConnectionStore, ConnectionStoreError, memoryStorage, OAuthApp } from 'support-workspace-sdk/oauth'
+import type { SupportWorkspace } from 'support-workspace-sdk'
+import { ConnectionStore, ConnectionStoreError, memoryStorage } from 'support-workspace-sdk/oauth'
 import { expect, test } from 'vitest'
-import { json, makeClient, page, refusal, rejection, scripted } from '../helpers/client.ts'
+import { json, makeClient, refusal, rejection, scripted } from '../helpers/client.ts'
 
 const read = ({ contacts }: SupportWorkspace) => contacts.get('c')
 const write = ({ contacts }: SupportWorkspace) => contacts.update('c', { blocked: true })
@@ -9,16 +9,6 @@ test('a response in another shape is to be fixed, unless a write may have been a
   const client = makeClient({ fetch: scripted(json({ items: [] })) })
   expect(await rejection(read(client))).toMatchObject({ reason: 'envelope', remedy: 'fix' })
   expect(await rejection(write(client))).toMatchObject({ reason: 'envelope', remedy: 'verify' })
-})
-
-test('an invalid argument, a refused actor and a repeated cursor are to be fixed', async () => {
-  const client = makeClient({ fetch: scripted(json(page([{ id: 'c' }], 'same'))), actor: 'app' })
-  const invalid = await rejection(client.contacts.get(''))
-  expect(invalid).toBeInstanceOf(InvalidArgumentError)
-  expect(invalid).toHaveProperty('remedy', 'fix')
-  const author = client as unknown as SupportWorkspace<'self'>
-  expect(await rejection(author.contacts.create({ email: 'a@b.c' }))).toMatchObject({ remedy: 'fix' })
-  expect(await rejection(client.contacts.list().toArray())).toMatchObject({ name: 'PaginationError', remedy: 'fix' })
 })
 
 test('a connection that does not exist is reconnected, and a storage that fails is retried', async () => {
@@ -60,18 +50,4 @@ test('a token that was not saved has the remedy of the call that failed', async 
   expect(String(error)).toMatch(
     /^ConnectionNotSavedError: The connection was not saved: me failed with 401 .+[^.]\. Log in again for a new token\./,
   )
-})
-
-test('a login is started again, unless the app is set up wrongly', async () => {
-  const app = new OAuthApp({
-    baseUrl: 'https://api.test',
-    clientId: 'app',
-    clientSecret: 'a secret of the app',
-    redirectUri: 'https://app.test/callback',
-  })
-  const { transaction } = await app.startLogin({ scope: ['contacts:read'], actor: 'app' })
-  const denied = await rejection(app.finishLogin('https://app.test/callback?error=access_denied&state=x', transaction))
-  expect(denied).toMatchObject({ name: 'LoginError', remedy: 'reconnect' })
-  const elsewhere = await rejection(app.finishLogin('https://other.test/callback?code=c&state=x', transaction))
-  expect(elsewhere).toMatchObject({ reason: 'redirect_uri_mismatch', remedy: 'fix' })
 })

@@ -128,22 +128,6 @@ test('a frozen error of a token provider stays what it is', async () => {
   expect(await rejection(makeClient({ accessToken: () => Promise.reject(frozen) }).me())).toBe(frozen)
 })
 
-test.each([
-  ['returns frames', (_: unknown, frames: unknown) => frames],
-  ['throws', thrower(new RangeError('broken'))],
-])('Error.prepareStackTrace that %s does not replace the error', async (_, prepare) => {
-  const { prepareStackTrace } = Error
-  Error.prepareStackTrace = prepare as never
-  try {
-    const error = await refused.contacts.create({ email: 'ada@example.com' }).catch((thrown: unknown) => thrown)
-    expect((error as { outcome?: string }).outcome).toBe('refused')
-    Error.prepareStackTrace = prepareStackTrace
-    expect((error as Error).stack).toMatch(/\n {4}at /)
-  } finally {
-    Error.prepareStackTrace = prepareStackTrace
-  }
-})
-
 test('without Error.captureStackTrace, an error keeps its original stack', async () => {
   const { captureStackTrace } = Error
   Error.captureStackTrace = undefined as never

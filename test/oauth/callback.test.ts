@@ -238,14 +238,6 @@ describe('a transaction', () => {
 })
 
 describe('a serialized transaction', () => {
-  test.each(['app', 'self', undefined] as const)('survives the redirect (actor %s)', async (actor) => {
-    const app = makeApp(endpoint.url)
-    const login = await app.startLogin({ scope, actor })
-    const restored = parseTransaction(serializeTransaction(login.transaction))
-    expect(restored).toEqual(login.transaction)
-    await app.finishLogin(callbackOf(login), restored)
-  })
-
   test.each([null, undefined, ''])('is reported as missing if the text is %j', (text) => {
     expect(() => parseTransaction(text)).toThrow(expect.objectContaining({ reason: 'transaction_missing' }))
   })

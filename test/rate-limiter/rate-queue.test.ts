@@ -411,6 +411,73 @@ describe('setRate', () => {
   })
 })
 
+describe('the rate of an operation', () => {
+  /** Sends calls one after the other, and answers each at once: `+` is served, `-` refused and `?` fails. */
+  async function play({ send }: ReturnType<typeof makeQueue>, pattern: string, every = 100) {
+    for (const each of pattern) {
+      await vi.advanceTimersByTimeAsync(every)
+      const end = await send({ canWait: false })
+      if (each === '-') end({ retryAfter: undefined })
+      else end(undefined, each === '?' ? 'unserved' : undefined)
+    }
+  }
+  const busy = `-${'+'.repeat(20)}`
+  const limited = `${busy}--`
+
+  test.each<[string, string, number | undefined, number?]>([
+    ['after one 429', `${busy}-`, undefined],
+    ['after two in a row', limited, 9.524],
+    ['if a seventh of the last calls is refused', `${busy}${'-++++++'.repeat(8)}`, undefined],
+    ['if every second one is', `${busy}-+-+-`, 10],
+    ['if nobody was busy', '-++++++++--', undefined, 3_600_000],
+    ['after calls that are not served', `${limited}${'?'.repeat(50)}`, 9.524],
+    ['after a slower time and two more', `${limited}${'+'.repeat(20)}--`, 4.5, 200],
+  ])('%s is known or not: %s', async (_, pattern, expected, every) => {
+    const queue = makeQueue()
+    await play(queue, pattern, every)
+    expect(queue.limiter.getRate('org', get)).toEqual(expected && expect.closeTo(expected, 0))
+  })
+
+  test('is not lowered by calls that were sent before it was known', async () => {
+    const queue = makeQueue()
+    await play(queue, busy)
+    const early = await Promise.all(Array.from({ length: 8 }, () => queue.send({ canWait: false })))
+    await play(queue, '--++++')
+    const rate = queue.limiter.getRate('org', get)
+    for (const end of early) end({ retryAfter: undefined })
+    expect(queue.limiter.getRate('org', get)).toBe(rate)
+  })
+
+  test.each([
+    [0, 2, 1],
+    [4, 1, 8],
+  ])(
+    'is probed by four calls at once. With %i refused, it is %i times as high, and the next comes after %i',
+    async (refused, factor, next) => {
+      const queue = makeQueue()
+      await play(queue, limited)
+      const before = queue.limiter.getRate('org', get) ?? 0
+      await vi.advanceTimersByTimeAsync(1_000)
+      queue.sent.length = 0
+      for (let call = 0; call < 40; call += 1) void queue.send()
+      /** Serves the calls that wait until four are sent at once. Returns how many came before, and the four. */
+      const untilProbe = async () => {
+        for (let calls = 0; ; calls += 1) {
+          while (queue.sent.length === 0) await vi.advanceTimersByTimeAsync(1)
+          const sent = queue.sent.splice(0)
+          if (sent.length > 3) return { calls: calls + sent.length - 4, probe: sent.slice(-4) }
+          for (const { end } of sent) end()
+        }
+      }
+      const first = await untilProbe()
+      for (const [index, { end }] of first.probe.entries()) end(index < refused ? { retryAfter: undefined } : undefined)
+      // One that has not waited, and four that have.
+      expect([first.calls, queue.limiter.getRate('org', get)]).toEqual([5, expect.closeTo(factor * before, 1)])
+      expect((await untilProbe()).calls).toBe(next)
+    },
+  )
+})
+
 test('getRate tells the ceiling and the rate of an operation for ten minutes, and knows nothing of others', async () => {
   const { limiter, send } = makeQueue()
   expect([limiter.getRate('org'), limiter.getRate('org', get)]).toEqual([undefined, undefined])
@@ -430,14 +497,6 @@ test('getRate tells the ceiling and the rate of an operation for ten minutes, an
   expect(limiter.getRate('org', get)).toBeUndefined()
 })
 
-test('getRate of an unknown key keeps nothing of it', () => {
-  const limiter = new AdaptiveRateLimiter()
-  const set = vi.spyOn(Map.prototype, 'set')
-  expect(limiter.getRate('unknown')).toBeUndefined()
-  expect(set).not.toHaveBeenCalled()
-  set.mockRestore()
-})
-
 test('maxConcurrency is the most of a key that is in flight', async () => {
   const queue = makeQueue({ maxConcurrency: 2 })
   for (const name of 'abcd') void queue.send({ canWait: name !== 'c' }, name)
@@ -447,10 +506,6 @@ test('maxConcurrency is the most of a key that is in flight', async () => {
   queue.sent[0]?.end()
   await vi.advanceTimersByTimeAsync(0)
   expect(queue.names).toBe('abc')
-})
-
-test('maxConcurrency can be infinite', () => {
-  expect(new AdaptiveRateLimiter({ maxConcurrency: Number.POSITIVE_INFINITY })).toBeInstanceOf(AdaptiveRateLimiter)
 })
 
 test.each([0, 1.5, '8', Number.NaN])('maxConcurrency %j is rejected', (maxConcurrency) => {

@@ -94,17 +94,6 @@ describe('an invalid authorization request', () => {
 })
 
 describe('the consent page', () => {
-  test('shows the app, the actor, the scopes, the organizations and the roles', async () => {
-    const sandbox = await start({ app: { name: 'Night desk', description: 'Answers at night.' } })
-    const page = await (await authorize(sandbox, { actor: 'self', scope: 'messages:write' })).text()
-    expect(page).toContain('Night desk requests access')
-    expect(page).toContain('Answers at night.')
-    expect(page).toContain('This app will act as you')
-    expect(page).toContain('Send, edit and delete messages')
-    for (const { display_name } of sandbox.state.organizations) expect(page).toContain(display_name)
-    expect(page).toContain('<option value="agent">')
-  })
-
   test('lists only what an app that acts as itself can do', async () => {
     const page = await (await authorize(sandbox, { scope: allScopes.join(' ') })).text()
     const listed = [...page.matchAll(/<li>([^<]+)</g)].map(([, words]) => words)
@@ -223,14 +212,6 @@ describe('the consent decision', () => {
     const headers = { 'content-type': type }
     const response = await fetch(`${sandbox.url}${consent}`, { method: 'POST', headers, body })
     expect(response.status).toBe(400)
-  })
-
-  test('can be made by an option or a query parameter', async () => {
-    const allowing = await start({ autoConsent: 'allow' })
-    expect(redirectParameters(await authorize(allowing)).code).toMatch(/^code_/)
-    expect(redirectParameters(await authorize(allowing, { auto: 'deny' })).error).toBe('access_denied')
-    const denying = await start({ autoConsent: 'deny' })
-    expect(redirectParameters(await authorize(denying)).error).toBe('access_denied')
   })
 
   test('keeps the query of the redirect URI', async () => {

@@ -149,61 +149,6 @@ describe('the data', () => {
     expect(text).toMatch(/ note api, [\d :-]+ <p>A note<\/p>/)
     for (const { body_html } of sandbox.state.messages(id ?? '')) expect(text).toContain(body_html)
   })
-
-  test.each<[string, Record<string, string>, string]>([
-    ['the customer', {}, 'email'],
-    ['a colleague', { as: 'colleague' }, 'dashboard'],
-  ])('takes a message of %s', async (_, as, source) => {
-    const [{ id } = { id: '' }] = sandbox.state.conversations
-    const before = sandbox.state.messages(id).length
-    const organization = sandbox.state.organization.id
-    const fields = { conversation: id, organization, text: `It's <b>urgent</b>`, ...as }
-    const response = await submit(sandbox, 'messages', fields)
-    expect(response.headers.get('location')).toBe(`/?organization=${organization}#${id}`)
-    const [message, ...others] = sandbox.state.messages(id)
-    expect(others).toHaveLength(before)
-    expect(message).toMatchObject({ source, body_html: '<p>It&#39;s &lt;b&gt;urgent&lt;/b&gt;</p>' })
-    for (const [name, value] of [
-      ['conversation', 'cnv_other'],
-      ['text', ' '],
-    ] as const) {
-      const refused = await submit(sandbox, 'messages', { ...fields, [name]: value })
-      expect([refused.status, await refused.json()]).toMatchObject([400, { error_description: expect.any(String) }])
-    }
-    expect(sandbox.state.messages(id)).toHaveLength(before + 1)
-  })
-})
-
-describe('the tokens', () => {
-  test('are revoked one by one', async () => {
-    const { body } = await exchange(sandbox, { code: await freshCode(sandbox, { actor: 'self' }) })
-    const kept = sandbox.issueToken()
-    const { html, text } = await open(sandbox)
-    const ids = matches(html, /name="id" value="(token_\w+)"/g)
-    expect(ids).toHaveLength(4)
-    const owner = sandbox.state.members[0]?.user.name
-    expect(text).toMatch(new RegExp(`self ${owner} \\(admin\\) Revoke .*, 2 scopes, [\\d :-]+, by a login`))
-    // The newest first: the two of the page, the kept one, and that of the login.
-    const response = await submit(sandbox, 'tokens/revoke', { id: ids[3] ?? '' })
-    expect([response.status, response.headers.get('location')]).toEqual([303, '/#tokens'])
-    expect((await call(sandbox, body.access_token, 'GET', me)).body.error).toBe('invalid_token')
-    expect((await call(sandbox, kept, 'GET', me)).status).toBe(200)
-    expect((await submit(sandbox, 'tokens/revoke', { id: ids[3] ?? '' })).status).toBe(303)
-  })
-
-  test.each([
-    ['a fixed token is issued again with its value', { self: 'swot_fixed' }, true],
-    ['a random token is replaced by another', {}, false],
-  ])('%s', async (_, tokens, isSame) => {
-    const sandbox = await start({ tokens })
-    const token = async () => matches((await open(sandbox)).html, /<code class="value">(swot_\w+)</g)[0]
-    const before = await token()
-    sandbox.revokeAll()
-    expect((await open(sandbox)).text).toContain(`actor=self revoked Issue again ${before}`)
-    await submit(sandbox, 'tokens', { actor: 'self' })
-    expect((await token()) === before).toBe(isSame)
-    expect((await call(sandbox, await token(), 'GET', me)).body.actor).toBe('self')
-  })
 })
 
 const forms: readonly [path: string, fields: Record<string, string>][] = [

@@ -1,4 +1,3 @@
-import { SupportWorkspace } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createSandbox, parseFault, type Sandbox } from '../../src/sandbox/index.ts'
 import { call, sendRaw, useSandboxes } from './helpers.ts'
@@ -25,12 +24,6 @@ function addNote() {
 
 const noteWrites = (): number => sandbox.state.writes.filter(({ operation }) => operation === 'createNote').length
 
-/** Returns a client that never retries, without a socket. */
-function clientOf({ url, fetch, issueToken }: Sandbox): SupportWorkspace {
-  const accessToken = issueToken({ actor: 'self' })
-  return new SupportWorkspace({ baseUrl: url, accessToken, actor: 'self', fetch, maxRetries: 0 })
-}
-
 /** Lists conversations over a socket and returns the bytes of the response as text. */
 async function rawResponse(): Promise<string> {
   const { host } = new URL(sandbox.url)
@@ -50,13 +43,6 @@ describe('a fault with a status', () => {
     sandbox.failNext({ status: 500 })
     await addNote()
     expect(noteWrites()).toBe(0)
-  })
-
-  test('can let the request take effect', async () => {
-    sandbox.failNext({ status: 502, effect: true })
-    await addNote()
-    expect(noteWrites()).toBe(1)
-    expect(sandbox.requests.at(-1)?.status).toBe(502)
   })
 
   test.each([
@@ -85,20 +71,6 @@ describe('a fault with a status', () => {
 })
 
 describe('a dropped connection', () => {
-  test.each([
-    ['refused', 0],
-    ['before-effect', 0],
-    ['after-effect', 1],
-    ['mid-headers', 1],
-    ['mid-body', 1],
-  ] as const)('%s fails the call after the write took effect %i times', async (drop, effects) => {
-    sandbox.failNext({ drop })
-    await expect(addNote()).rejects.toThrow(TypeError)
-    expect(noteWrites()).toBe(effects)
-    expect(sandbox.requests).toHaveLength(1)
-    expect((await addNote()).status).toBe(201)
-  })
-
   test.each([
     ['before-effect', 'nothing', /^$/],
     ['after-effect', 'nothing', /^$/],
@@ -129,35 +101,9 @@ describe('a dropped connection', () => {
   })
 })
 
-test.each([
-  ['before-effect', 0],
-  ['after-effect', 1],
-] as const)('a function hears of a drop %s before the client does', async (drop, effects) => {
-  const sandbox = createSandbox()
-  const order: unknown[] = []
-  sandbox.failNext({ drop, onDrop: () => order.push(sandbox.state.writes.length) })
-  const created = clientOf(sandbox).contacts.create({ email: 'a@b.example' })
-  await created.catch(() => order.push('the client'))
-  expect(order).toEqual([effects, 'the client'])
-})
-
 describe('with a fake clock', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
-
-  test.each([
-    ['the response', { status: 504, lateEffect: 5_000 }],
-    ['the drop', { drop: 'before-effect', lateEffect: 5_000 }],
-  ] as const)('a late effect comes after %s', async (_, fault) => {
-    const sandbox = createSandbox()
-    sandbox.failNext(fault)
-    const created = clientOf(sandbox).contacts.create({ email: 'a@b.example' })
-    await expect(created).rejects.toMatchObject({ outcome: 'unknown' })
-    await vi.advanceTimersByTimeAsync(4_999)
-    expect(sandbox.state.writes).toEqual([])
-    await vi.advanceTimersByTimeAsync(1)
-    expect(sandbox.state.writes).toHaveLength(1)
-  })
   test('latency delays another fault', async () => {
     const sandbox = createSandbox()
     sandbox.failNext({ drop: 'before-effect', latency: 5_000 })
@@ -257,14 +203,6 @@ describe('fault rules', () => {
       expect(await statusOf('/contacts')).toBe(500)
     },
   )
-
-  test('skip `after` requests and apply to the next `times`', async () => {
-    sandbox.faults.add({ status: 500, after: 1, times: 2 })
-    const statuses: number[] = []
-    for (let count = 0; count < 4; count += 1) statuses.push((await list()).status)
-    expect(statuses).toEqual([200, 500, 500, 200])
-    expect(sandbox.faults.pending).toBe(0)
-  })
 
   test('happen at random, and at the same requests for the same seed', async () => {
     const failing = async (seed: number) => {

@@ -6,38 +6,35 @@ import {
   type FaultRule,
   type SandboxApp,
   type SandboxOptions,
-  startSandbox,
   type TokenOptions,
 } from '../../src/sandbox/index.ts'
 
-/** Wrong values of each option, and what the error message says about them. The compiler requires every option. */
-type WrongValues<Options> = Record<keyof Options, Wrong>
-
-interface Wrong {
-  values: readonly unknown[]
-  message: string
-}
+/** Wrong values of each option. The compiler requires every option. What the messages say is in test/cli/sandbox.test.ts. */
+type WrongValues<Options> = Record<keyof Options, readonly unknown[]>
 
 const notAnObject = [null, 5, 'x', true, [], () => {}, new Map()]
-const seed = { values: [-1, 1.5, 2 ** 32, '5', null], message: 'must be an integer from 0 to 4294967295, not ' }
-const integer = (lowest: number) => ({
-  values: [lowest - 1, 1.5, Number.NaN, Infinity, '5', null, {}],
-  message: `must be an integer of at least ${lowest}, not `,
-})
-const count = (lowest: number) => ({
-  values: [...integer(lowest).values, 100_001],
-  message: `must be an integer from ${lowest} to 100000, not `,
-})
-const text = { values: ['', 5, null, {}], message: 'must be a non-empty string, not ' }
-const boolean = { values: [1, 'true', null], message: 'must be true or false, not ' }
+const seed = [-1, 1.5, 2 ** 32, '5', null]
+const integer = (lowest: number) => [lowest - 1, 1.5, Number.NaN, Infinity, '5', null, {}]
+const count = (lowest: number) => [...integer(lowest), 100_001]
+const text = ['', 5, null, {}]
+const boolean = [1, 'true', null]
+const noFunction = [5, 'x', null, {}]
 
 const sandboxOptions = {
-  port: { values: [-1, 1.5, 70_000, Number.NaN, '80', null], message: 'must be an integer from 0 to 65535, not ' },
+  port: [-1, 1.5, 70_000, Number.NaN, '80', null],
   host: text,
-  allowedHosts: {
-    values: ['sandbox', null, [5], [''], ['http://sandbox'], ['sandbox:80'], ['cafe:80'], ['[::1'], ['*'], [undefined]],
-    message: 'must be an array of host names without a port, not ',
-  },
+  allowedHosts: [
+    'sandbox',
+    null,
+    [5],
+    [''],
+    ['http://sandbox'],
+    ['sandbox:80'],
+    ['cafe:80'],
+    ['[::1'],
+    ['*'],
+    [undefined],
+  ],
   organizations: count(1),
   conversations: count(0),
   messagesPerConversation: count(0),
@@ -46,29 +43,18 @@ const sandboxOptions = {
   tasks: count(0),
   segments: count(0),
   seed,
-  tokens: { values: notAnObject, message: 'must be a plain object, not ' },
-  app: { values: notAnObject, message: 'must be a plain object, not ' },
-  now: { values: [5, '5', null, new Date()], message: 'must be a function, not ' },
-  autoConsent: { values: [true, false, 'Allow', null], message: 'must be "allow" or "deny", not ' },
-  cors: {
-    values: ['x', '*', 0, null, ['*'], ['http://localhost:3000/'], ['localhost'], [undefined], [5]],
-    message: 'an array of origins',
-  },
+  tokens: notAnObject,
+  app: notAnObject,
+  now: [...noFunction, new Date()],
+  autoConsent: [true, false, 'Allow', null],
+  cors: ['x', '*', 0, null, ['*'], ['http://localhost:3000/'], ['localhost'], [undefined], [5]],
   maxLimit: integer(1),
-  rateLimit: {
-    values: [100, '100', '100/day', '0/min', '-1/s', '1.5/s', '100 / min', '', null],
-    message: 'must be a number of requests per s, min or h, such as "100/min", not ',
-  },
-  onRequest: { values: ['x', {}, null], message: 'must be a function, not ' },
+  rateLimit: [100, '100', '100/day', '0/min', '-1/s', '1.5/s', '100 / min', '', null],
+  onRequest: noFunction,
 } satisfies WrongValues<SandboxOptions>
 
-const scopes = { values: ['x', 5, null, [5], ['everything'], [undefined]], message: 'must be an array of scopes' }
-
-const token = {
-  values: ['', 'token', 'swot_', 'swot_a b', 'swot_a\n', 5, null],
-  message:
-    'must be a token of letters, digits and "_", "-" or "." that starts with "swot_", such as "swot_local", not ',
-}
+const scopes = ['x', 5, null, [5], ['everything'], [undefined]]
+const token = ['', 'token', 'swot_', 'swot_a b', 'swot_a\n', 5, null]
 const tokenFields = { self: token, app: token } satisfies WrongValues<NonNullable<SandboxOptions['tokens']>>
 
 const wrongUris = [
@@ -79,75 +65,49 @@ const wrongUris = [
 const appFields = {
   clientId: text,
   clientSecret: text,
-  redirectUris: {
-    values: ['http://localhost/', null, ...wrongUris.map((uri) => [uri])],
-    message: 'must be an array of redirect URIs',
-  },
+  redirectUris: ['http://localhost/', null, ...wrongUris.map((uri) => [uri])],
   name: text,
-  description: { values: [5, null], message: 'must be a string, not ' },
+  description: [5, null],
   scopes,
 } satisfies WrongValues<SandboxApp>
 
 const tokenOptions = {
-  actor: { values: ['App', true, null], message: 'must be "app" or "self", not ' },
+  actor: ['App', true, null],
   scopes,
-  organization: { values: [5, null, {}], message: 'must be a string, not ' },
-  member: { values: [5, null, {}], message: 'must be a string, not ' },
-  role: { values: ['owner', 5, null], message: 'must be "admin", "moderator" or "agent", not ' },
+  organization: [5, null, {}],
+  member: [5, null, {}],
+  role: ['owner', 5, null],
 } satisfies WrongValues<TokenOptions>
 
-const milliseconds = {
-  values: [-1, Number.NaN, Infinity, 2 ** 31, '5', null],
-  message: 'must be a number of milliseconds from 0 to 2147483647, not ',
-}
+const milliseconds = [-1, Number.NaN, Infinity, 2 ** 31, '5', null]
 
 const faultOptions = {
-  status: { values: [99, 199, 600, 500.5, '500', null], message: 'must be an integer from 200 to 599, not ' },
-  retryAfter: {
-    values: [Number.NaN, -1, Infinity, new Date(Number.NaN), 'a\nb', null, {}],
-    message: 'must be a number of seconds of at least 0, a valid Date or the text of a header, not ',
-  },
-  body: {
-    values: [() => {}, 5n, Symbol('x'), new Map(), new Uint8Array(1), new Response(), [5n]],
-    message: 'must be a string or a JSON value, not ',
-  },
-  headers: {
-    values: [null, 'x', [['a', 'b']], new Headers(), { 'a b': 'c' }, { a: 'b\nc' }, { a: 5 }, { a: undefined }],
-    message: 'must be an object of header names and their text, not ',
-  },
+  status: [99, 199, 600, 500.5, '500', null],
+  retryAfter: [Number.NaN, -1, Infinity, new Date(Number.NaN), 'a\nb', null, {}],
+  body: [() => {}, 5n, Symbol('x'), new Map(), new Uint8Array(1), new Response(), [5n]],
+  headers: [null, 'x', [['a', 'b']], new Headers(), { 'a b': 'c' }, { a: 'b\nc' }, { a: 5 }, { a: undefined }],
   effect: boolean,
   lateEffect: milliseconds,
   latency: milliseconds,
-  drop: {
-    values: ['after_effect', true, null],
-    message: 'must be "before-effect", "after-effect", "mid-headers", "mid-body" or "refused", not ',
-  },
-  onDrop: { values: ['x', {}, null], message: 'must be a function, not ' },
+  drop: ['after_effect', true, null],
+  onDrop: noFunction,
   truncate: boolean,
   garbage: boolean,
-  drip: {
-    values: [
-      ...notAnObject,
-      {},
-      ...[0, 1.5, '5'].map((bytes) => ({ bytes, interval: 5 })),
-      ...milliseconds.values.map((interval) => ({ bytes: 5, interval })),
-      { bytes: 5, interval: 5, intervall: 5 },
-    ],
-    message: 'must be an object with `bytes`, an integer of at least 1, and `interval`, a number of milliseconds, not ',
-  },
+  drip: [
+    ...[...notAnObject, {}, { bytes: 5, interval: 5, intervall: 5 }],
+    ...[0, 1.5, '5'].map((bytes) => ({ bytes, interval: 5 })),
+    ...milliseconds.map((interval) => ({ bytes: 5, interval })),
+  ],
   stall: boolean,
 } satisfies WrongValues<Fault>
 
 const ruleOptions = {
   ...faultOptions,
-  method: { values: [5, null, '', 'FETCH', ['GET']], message: 'must be one of GET, POST, PATCH, DELETE, PUT, HEAD, ' },
-  path: {
-    values: [5, null, '', 'api', '/api?limit=5', '/a b', 'http://localhost/api', [/x/]],
-    message: 'must be the end of a path, such as "/messages", or a RegExp, not ',
-  },
-  times: { values: [0, -1, 1.5, Number.NaN, '1', null], message: 'must be an integer of at least 1 or Infinity, not ' },
+  method: [5, null, '', 'FETCH', ['GET']],
+  path: [5, null, '', 'api', '/api?limit=5', '/a b', 'http://localhost/api', [/x/]],
+  times: [0, -1, 1.5, Number.NaN, '1', null],
   after: integer(0),
-  probability: { values: [-0.1, 1.1, Number.NaN, '0.5', null], message: 'must be a number from 0 to 1, not ' },
+  probability: [-0.1, 1.1, Number.NaN, '0.5', null],
   seed,
 } satisfies WrongValues<FaultRule>
 
@@ -161,7 +121,7 @@ const takers: [
   owner: string,
   argument: string,
   take: (options: never) => unknown,
-  Record<string, Wrong>,
+  Record<string, readonly unknown[]>,
 ][] = [
   ['createSandbox', 'the sandbox', 'options', createSandbox, sandboxOptions],
   ['createSandbox with app', '`app`', 'app', (app) => createSandbox({ app }), appFields],
@@ -174,13 +134,12 @@ const takers: [
 describe.each(takers)('%s', (_, owner, argument, take, wrong) => {
   const isFault = argument === 'fault'
 
-  test.each(Object.entries(wrong))('rejects a wrong `%s`', (option, { values, message }) => {
+  test.each(Object.entries(wrong))('rejects a wrong `%s`', (option, values) => {
     for (const value of values) {
       const options = isFault ? withStatus({ [option]: value }) : { [option]: value }
       const error = errorOf(() => take(options as never))
       expect(error.argument).toBe(option)
       expect(error.message).toContain(`\`${option}\` must be `)
-      expect(error.message).toContain(message)
     }
   })
 
@@ -204,13 +163,6 @@ describe.each(takers)('%s', (_, owner, argument, take, wrong) => {
       expect(() => take(options as never)).not.toThrow()
     }
   })
-})
-
-test('a rejected fault is not added', () => {
-  sandbox.faults.clear()
-  errorOf(() => sandbox.failNext({ drop: 'after_effect' as 'after-effect' }))
-  errorOf(() => sandbox.faults.add({ status: 500, times: 0 }))
-  expect(sandbox.faults.pending).toBe(0)
 })
 
 test.each([
@@ -250,13 +202,6 @@ test.each(wrongRates)('createSandbox rejects %s as the limit of an organization'
   expect(message).toContain(
     `\`rateLimit(${id})\` must be a number of requests per s, min or h, such as "100/min", not `,
   )
-})
-
-test('startSandbox rejects what createSandbox throws', async () => {
-  for (const options of [null, [], { port: '80' }, { conversation: 1 }]) {
-    const { message } = errorOf(() => createSandbox(options as SandboxOptions))
-    await expect(startSandbox(options as SandboxOptions)).rejects.toThrow(message)
-  }
 })
 
 test.each([...wrongUris, null, {}, '', new URL('http://localhost/')])('registerRedirectUri rejects %s', (uri) => {

@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts'
-import { type OpenRecord, RequestLog } from '../../src/sandbox/request-log.ts'
 import { useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
@@ -59,15 +58,6 @@ describe('the requests that are kept', () => {
     sandbox.clearRequests()
     await post(sandbox, '/again', body)
     expect(sandbox.requests).toHaveLength(1)
-  })
-
-  test('are the last ones up to a number', () => {
-    const log = new RequestLog({ requests: 3, bodyBytes: 10 })
-    const add = (path: string, body?: string) => log.count(log.add({ path } as OpenRecord), body)
-    for (const path of ['/1', '/2', '/3', '/4']) add(path)
-    expect(log.requests.map(({ path }) => path)).toEqual(['/2', '/3', '/4'])
-    add('/5', 'x'.repeat(100))
-    expect(log.entries.map(({ request }) => request.path)).toEqual(['/5'])
   })
 })
 

@@ -67,17 +67,6 @@ describe('requests', () => {
   })
 })
 
-test('tokens are valid from the start, with every scope of the app', async () => {
-  const tokens = { self: 'swot_local_self', app: 'swot_local_app' }
-  const sandbox = await start({ tokens, app: { scopes: ['contacts:read'] } })
-  const owner = sandbox.state.members[0]?.user
-  const me = async (token: string) => (await call(sandbox, token, 'GET', '/api/oauth/v1/me')).body
-  expect(await me(tokens.self)).toMatchObject({ actor: 'self', user: owner, scopes: ['contacts:read'] })
-  expect(await me(tokens.app)).toMatchObject({ actor: 'app', user: null, scopes: ['contacts:read'] })
-  expect(sandbox.state.tokens).toBe(2)
-  expect(createSandbox({ tokens: { app: 'swot_local_app' } }).state.tokens).toBe(1)
-})
-
 describe('the state', () => {
   test('is the same for the same options, and depends on the seed', () => {
     const options = { conversations: 12, messagesPerConversation: 2 }
@@ -131,17 +120,6 @@ describe('the state', () => {
 })
 
 describe('fetch', () => {
-  test('responds without a socket, and does not depend on `this`', async () => {
-    const sandbox = createSandbox()
-    const { fetch: sandboxFetch } = sandbox
-    const init = { headers: { authorization: `Bearer ${sandbox.issueToken()}` } }
-    for (const input of [`${sandbox.url}${conversations}`, new URL(conversations, 'https://elsewhere.example')]) {
-      const response = await sandboxFetch(input, init)
-      expect(((await response.json()) as { data: unknown[] }).data).toHaveLength(20)
-    }
-    expect((await sandboxFetch(new Request(`${sandbox.url}${conversations}`, init))).status).toBe(200)
-  })
-
   test('returns a redirect, or rejects it with `redirect: error`', async () => {
     const sandbox = createSandbox({ autoConsent: 'allow' })
     const url = `${sandbox.url}/api/oauth/authorize?${authorizeParameters()}`

@@ -14,20 +14,6 @@ const basic = (id: string, secret: string) => ({ authorization: `Basic ${btoa(`$
 const inHeader = { client_id: undefined, client_secret: undefined }
 
 describe('a code exchange', () => {
-  test('returns a working token without an expiry', async () => {
-    const response = await exchange(sandbox, { code: await freshCode(sandbox) })
-    expect(response.status).toBe(200)
-    expect(response.body).toEqual({
-      access_token: expect.stringMatching(/^swot_[0-9a-f]{48}$/),
-      token_type: 'Bearer',
-      scope: 'conversations:read contacts:read',
-    })
-    expect(response.headers.get('cache-control')).toBe('no-store')
-    const me = await call(sandbox, response.body.access_token, 'GET', '/api/oauth/v1/me')
-    expect(me.body).toMatchObject({ actor: 'app', user: null, scopes: ['conversations:read', 'contacts:read'] })
-    expect(sandbox.state.tokens).toBe(1)
-  })
-
   test('binds the token to the chosen organization and person', async () => {
     const organization = sandbox.state.organizations[1]?.id ?? ''
     const code = await freshCode(sandbox, { actor: 'self', role: 'moderator', organization })

@@ -57,7 +57,12 @@ const uses: Readonly<Record<string, () => unknown>> = {
     reactive(new oauth.OAuthApp({ ...options, clientSecret: 's'.repeat(32) })).startLogin({
       scope: ['conversations:read'],
     }),
-  PublicOAuthApp: () => reactive(new oauth.PublicOAuthApp(options)).startLogin({ scope: ['conversations:read'] }),
+  async PublicOAuthApp() {
+    const app = reactive(new oauth.PublicOAuthApp(options))
+    const { url, transaction } = await app.startLogin({ scope: ['conversations:read'] })
+    const state = new URL(url).searchParams.get('state')
+    return app.readCallback(`${options.redirectUri}?code=c&state=${state}`, reactive(transaction))
+  },
   async ConnectionStore() {
     const client = { fetch: scripted(me) }
     const store = reactive(new oauth.ConnectionStore({ baseUrl: options.baseUrl, storage: memoryStorage(), client }))

@@ -58,16 +58,6 @@ describe('textToHtml of any text', () => {
       { numRuns: 1000 },
     )
   })
-
-  test('loses and adds no visible character', () => {
-    const visible = (text: string) => text.replace(/\s|\u0085/g, '')
-    fc.assert(
-      fc.property(anyText, (text) => {
-        expect(visible(parse(textToHtml(text)).paragraphs.flat().join(''))).toBe(visible(text))
-      }),
-      { numRuns: 1000 },
-    )
-  })
 })
 
 /** Reads HTML with a parser. Returns its tags, with their attributes, and the lines of each paragraph. */
