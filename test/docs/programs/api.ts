@@ -39,7 +39,7 @@ async function countConnections(): Promise<{ url: string; connections: () => num
 
 /** Opens the page in a browser, if there is one, and uses the hostile message. */
 async function showHostileMessage(url: string): Promise<void> {
-  const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
+  const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium-headless-shell'
   if (!existsSync(executablePath)) return
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
   onTestFinished(() => browser.close())
