@@ -165,9 +165,12 @@ function nameOf(field: unknown, values: ReadonlySet<string>): string {
   return [name, ...name.split(/[.[\]]+/)].some((part) => values.has(part.toLowerCase())) ? '' : name
 }
 
-/** Returns a reason, unless it has a value: one that was sent, a quoted one, an address or a number. */
+/**
+ * Returns a reason, unless it has a value: one that was sent, a quoted one, an address or a number. The apostrophe of
+ * "can't be blank" is no quotation mark.
+ */
 function reasonOf(reason: unknown, values: ReadonlySet<string>): string {
-  if (typeof reason !== 'string' || /["'`@“”„«»\d\p{Cc}]/u.test(reason)) return ''
+  if (typeof reason !== 'string' || /["`@“”„«»\d\p{Cc}]|(?<!n)['‘’]|['‘’](?!t\b)/u.test(reason)) return ''
   const lower = reason.toLowerCase()
   const words = new Set(lower.split(/[^\p{L}]+/u))
   for (const value of values) if (words.has(value) || (value.length > 3 && lower.includes(value))) return ''

@@ -81,6 +81,7 @@ async function sendUntilDone(record: CallRecord, url: string): Promise<Reply> {
     counters = next.counters
     delay = next.delay
     if (delay === undefined) return false
+    // After the delay, the attempt waits for a permit too, which can end the call with a `RateLimitError`.
     record.announceRetry(delay)
     return true
   }
