@@ -21,15 +21,19 @@ export default defineConfig({
         extends: true,
         test: { name: 'chromium', include: ['test/browser/**/*.test.ts'], provide: { browser: 'chromium' } },
       },
-      {
-        // Redirects, cookies and forms of logins on a server. Before a release also the pages of the sandbox.
-        extends: true,
-        test: {
-          name: 'firefox',
-          include: [isFull ? 'test/browser/{login-*,con*}.test.ts' : 'test/browser/login-*.test.ts'],
-          provide: { browser: 'firefox' },
-        },
-      },
+      // Logins, and the pages of the sandbox, before a release.
+      ...(isFull
+        ? [
+            {
+              extends: true as const,
+              test: {
+                name: 'firefox',
+                include: ['test/browser/{login-*,con*}.test.ts'],
+                provide: { browser: 'firefox' as const },
+              },
+            },
+          ]
+        : []),
     ],
   },
 })

@@ -210,8 +210,8 @@ export class SupportWorkspace<out A extends Actor = Actor> {
    * @param change gets the options, with the limiter of this client
    */
   replaceOptions(change: (options: UsedOptions) => Partial<ClientOptions>): this {
-    const { given, rateLimiter, rateLimitKey } = ownCore(this, 'replaceOptions').settings
-    const options = { ...given, rateLimiter, rateLimitKey } as UsedOptions
+    const { given, rateLimiter, findRateLimitKey } = ownCore(this, 'replaceOptions').settings
+    const options = { ...given, rateLimiter, findRateLimitKey } as UsedOptions
     return derive(this, { ...options, ...change(options) } as typeof given, this.identity)
   }
 

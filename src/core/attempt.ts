@@ -5,7 +5,7 @@ import { checkAccessToken } from '../shared/credentials.ts'
 import { notify } from '../shared/notify.ts'
 import type { Reply } from './call.ts'
 import { isPromise } from './call-clock.ts'
-import { type CallerPart, callerError, heldBackError, timeoutError } from './call-errors.ts'
+import { type CallerPart, callerError, cannotWaitError, timeoutError } from './call-errors.ts'
 import type { CallRecord, Failure } from './call-record.ts'
 import { exchange } from './exchange.ts'
 import { readHeaders } from './headers.ts'
@@ -70,9 +70,12 @@ async function guarded(record: CallRecord, accessToken: string, send: () => Prom
   try {
     return await settings.guard.around(send, {
       accessToken,
-      signal: clock.waitSignal,
+      signal: clock.createWaitSignal(),
       timeLeft: clock.remaining,
-      heldBack: (retryAfter) => record.holdBack(heldBackError(record, (retryAfter || 1) * 1000), retryAfter),
+      deferred(seconds) {
+        const retryAfter = seconds === undefined ? undefined : seconds * 1000
+        return record.defer(cannotWaitError(record, retryAfter || 1000), retryAfter)
+      },
       untilEnd: (step) => clock.run(step),
       mayHaveBeenApplied: (thrown) => record.mayHaveBeenApplied(thrown, sent),
     })
@@ -82,7 +85,7 @@ async function guarded(record: CallRecord, accessToken: string, send: () => Prom
 }
 
 /**
- * Asks a function of the caller, for at most the `timeout` of an attempt.
+ * Asks a function of the caller. Each such step has the `timeout` of the call, as the request itself has.
  *
  * @param use checks what it returns
  */
@@ -108,22 +111,21 @@ async function ask<Value, Result>(
  * the service has served it.
  */
 async function takeTurn(record: CallRecord): Promise<(result: 'served' | Failure | undefined) => void> {
-  const { rateLimiter, rateLimitKey, findRateLimitKey } = record.settings
-  const found = rateLimitKey ?? findRateLimitKey()
+  const { rateLimiter, findRateLimitKey } = record.settings
+  const found = findRateLimitKey()
   const key = typeof found === 'string' ? found : await record.clock.run(found)
-  const tally = tallyOf(rateLimiter, key, operationOf(record))
+  const name = `${key} ${operationOf(record)}`
+  const served = servedBy(rateLimiter)
   // Counted from the last request of the call, or else from its start.
-  const servedBefore = record.servedBefore ?? tally.served
+  const servedBefore = record.servedBefore ?? lastServed
   const end = await acquire(record, rateLimiter, key)
-  record.servedBefore = tally.served
+  record.servedBefore = lastServed
   return (result) => {
     const failure = result === 'served' ? undefined : result
-    const isLimited = failure?.head?.status === 429
-    if (failure !== undefined && (isLimited || failure.isHeldBack))
-      failure.countsAsRetry = tally.served === servedBefore
-    if (isLimited) return notify(end, { retryAfter: failure.retryAfter })
-    const hasServed = result === 'served' || isServed(failure?.head?.status)
-    if (hasServed) tally.served += 1
+    record.isStarved = (served.get(name) ?? 0) <= servedBefore
+    if (failure?.head?.status === 429) return notify(end, { retryAfter: failure.retryAfter })
+    const hasServed = result === 'served' || failure?.head?.isRefused === true
+    if (hasServed) countServed(served, name)
     notify(end, undefined, hasServed ? undefined : 'unserved')
   }
 }
@@ -136,7 +138,7 @@ async function acquire(
 ): Promise<Exclude<EndTurn, void> | undefined> {
   const { call, settings, clock, start } = record
   const canWait = call.maxRetries > 0
-  let heldBack: unknown
+  let rejection: unknown
   let isSettled = false
   let acquired: EndTurn | Promise<EndTurn>
   try {
@@ -149,17 +151,17 @@ async function acquire(
       timeLeft: clock.remaining,
       onWait(wait, pause = 0) {
         // A limiter can announce a wait too late: while the request is under way, or after the end of the call.
-        if (isSettled || heldBack !== undefined) return
+        if (isSettled || rejection !== undefined) return
         const longest = Math.max(wait, pause)
         const isPatient = canWait && pause <= settings.maxRetryAfter && pause < clock.remaining
-        if (longest <= 0 || isPatient) return record.wait(wait)
-        heldBack = heldBackError(record, longest)
-        clock.interrupt(heldBack)
+        if (longest <= 0 || isPatient) return record.announceWait(wait)
+        rejection = cannotWaitError(record, longest)
+        clock.interrupt(rejection)
       },
     })
     // The limiter might have called `onWait` at once.
-    const end = isPromise(acquired) && heldBack === undefined ? await clock.run(acquired) : acquired
-    if (heldBack !== undefined) throw heldBack
+    const end = isPromise(acquired) && rejection === undefined ? await clock.run(acquired) : acquired
+    if (rejection !== undefined) throw rejection
     return typeof end === 'function' ? end : undefined
   } catch (thrown) {
     // The limiter might have ignored the signal, or granted the permit at the same moment.
@@ -167,15 +169,10 @@ async function acquire(
       (end) => notify(end ?? undefined, undefined, 'unserved'),
       () => {},
     )
-    throw heldBack ?? callerError(record, thrown, 'rate limiter')
+    throw rejection ?? callerError(record, thrown, 'rate limiter')
   } finally {
     isSettled = true
   }
-}
-
-/** Whether the service has processed a request, even if with an error. */
-function isServed(status = 0): boolean {
-  return status >= 400 && status < 500 && status !== 408
 }
 
 /** HTTP method and path template. */
@@ -183,25 +180,27 @@ function operationOf({ call: { operation } }: CallRecord): string {
   return `${operation.method} ${operation.path}`
 }
 
-/** Number of requests of an operation that the service has served. A refused call waits on while others are served. */
-interface Tally {
-  served: number
-}
+/** The number of the request that any service has served last. Later requests have higher numbers. */
+let lastServed = 0
 
-const tallies = /* @__PURE__ */ new WeakMap<RateLimiter, Map<string, Tally>>()
+/** The last served request of each operation and key. The clients of a rate limiter share a budget, so they count together. */
+const servedRequests = /* @__PURE__ */ new WeakMap<RateLimiter, Map<string, number>>()
 
 /** Maximum number of operations, because paths of `request()` can contain ids, so the map could grow without end. */
-const mostTallies = 1_000
+const mostOperations = 1_000
 
-/** The clients of a rate limiter share a budget, so they count together. */
-function tallyOf(rateLimiter: RateLimiter, key: string, operation: string): Tally {
-  let ofLimiter = tallies.get(rateLimiter)
-  if (ofLimiter === undefined || ofLimiter.size > mostTallies) {
-    ofLimiter = new Map()
-    tallies.set(rateLimiter, ofLimiter)
-  }
-  const name = `${key} ${operation}`
-  const tally = ofLimiter.get(name) ?? { served: 0 }
-  ofLimiter.set(name, tally)
-  return tally
+function servedBy(rateLimiter: RateLimiter): Map<string, number> {
+  const known = servedRequests.get(rateLimiter)
+  if (known !== undefined) return known
+  const served = new Map<string, number>()
+  servedRequests.set(rateLimiter, served)
+  return served
+}
+
+function countServed(served: Map<string, number>, name: string): void {
+  lastServed += 1
+  // The operations stay in the order of their last requests.
+  served.delete(name)
+  served.set(name, lastServed)
+  if (served.size > mostOperations) served.delete(served.keys().next().value as string)
 }

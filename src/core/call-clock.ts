@@ -1,12 +1,12 @@
 import { unlisten } from '../shared/abort.ts'
 import { longestTimer } from '../shared/check-options.ts'
 
-/** The call of the caller, if a middleware sends it. */
+/** The call that the caller made, if a middleware sends it. The middleware can send it more than once. */
 export interface WholeCall {
-  /** Aborts when the call has ended. */
+  /** Aborts when the caller has the result. */
   readonly signal: AbortSignal
-  /** Whether a request that is under way then can finish. */
-  readonly letsFinish: boolean
+  /** Whether a request under way can finish after that. */
+  readonly canFinish: boolean
 }
 
 /**
@@ -36,18 +36,18 @@ export class CallClock {
     this.#caller = caller
     this.#whole = whole
     this.#deadline = deadline
-    whole?.signal.addEventListener('abort', this.#onEnd)
+    whole?.signal.addEventListener('abort', this.#onWholeEnd)
     if (caller?.aborted) this.#onAbort()
     else caller?.addEventListener('abort', this.#onAbort)
   }
 
-  /** Aborts when the call ends early, or the step under way takes too long. */
+  /** Aborts when the call ends early, or does not wait for the step under way any longer. */
   get signal(): AbortSignal {
     return this.#step.signal
   }
 
-  /** Aborts when the call ends early. */
-  get waitSignal(): AbortSignal {
+  /** Returns a signal that aborts when the call ends early. */
+  createWaitSignal(): AbortSignal {
     this.#wait ??= new AbortController()
     if (this.end !== undefined) this.#wait.abort(this.end.reason)
     return this.#wait.signal
@@ -63,24 +63,24 @@ export class CallClock {
     return this.#deadline - performance.now()
   }
 
-  /** Whether nothing more is sent. Synchronous work can outrun the timer. */
-  get isOver(): boolean {
+  /** Ends the call if its time is over, because synchronous work can outrun the timer. Returns whether it has ended. */
+  checkEnd(): boolean {
     if (this.remaining <= 0) this.#expire()
-    if (this.#whole?.signal.aborted) this.#onEnd()
+    if (this.#whole?.signal.aborted) this.#onWholeEnd()
     return this.end !== undefined
   }
 
   throwIfOver(): void {
-    if (this.isOver) throw this.end?.reason
+    if (this.checkEnd()) throw this.end?.reason
   }
 
   /**
-   * Returns the result of a request. If the whole call ends meanwhile, the request may be allowed to finish.
+   * Returns the result of a request. If the whole call ends meanwhile, `canFinish` says whether the request ends too.
    */
-  async runRequest<Value>(request: PromiseLike<Value>, limit: number, createError: () => unknown): Promise<Value> {
+  async runRequest<Value>(request: PromiseLike<Value>, limit: number, errorAtLimit: () => unknown): Promise<Value> {
     this.#isSending = true
     try {
-      return await this.run(request, limit, createError)
+      return await this.run(request, limit, errorAtLimit)
     } finally {
       this.#isSending = false
     }
@@ -90,12 +90,12 @@ export class CallClock {
    * Returns the result of a step, or rejects as soon as the call ends, even if the step ignores the signal.
    *
    * @param limit in milliseconds
-   * @param createError creates the error for a step that reaches the limit
+   * @param errorAtLimit returns the error for a step that reaches the limit
    */
   async run<Value>(
     step: PromiseLike<Value>,
     limit = Number.POSITIVE_INFINITY,
-    createError: () => unknown = () => undefined,
+    errorAtLimit: () => unknown = () => undefined,
   ): Promise<Value> {
     let timer: ReturnType<typeof setTimeout> | undefined
     try {
@@ -105,34 +105,34 @@ export class CallClock {
         if (this.end !== undefined) return reject(this.end.reason)
         const { remaining } = this
         const delay = Math.ceil(Math.max(0, Math.min(limit, remaining)))
-        // A limit that is longer than a timer can be is no limit.
+        // A timer cannot run for more than 24.8 days, so there is no limit.
         if (delay > longestTimer) return
-        timer = setTimeout(() => (remaining <= limit ? this.#expire() : this.interrupt(createError())), delay)
+        timer = setTimeout(() => (remaining <= limit ? this.#expire() : this.interrupt(errorAtLimit())), delay)
       })
     } finally {
       clearTimeout(timer)
     }
   }
 
-  /** Rejects the step under way, and aborts its signal. The call goes on. */
+  /** Rejects the step under way, and aborts its signal. The call goes on, so the next step has another signal. */
   interrupt(error: unknown): void {
     const step = this.#step
     this.#step = new AbortController()
-    step.abort(new DOMException('The step took too long.', 'TimeoutError'))
+    step.abort(new DOMException('The call does not wait for this step any longer.', 'TimeoutError'))
     this.#interrupt(error)
   }
 
   /** Stops following the signals. */
   stop(): void {
     if (this.#caller !== undefined) unlisten(this.#caller, this.#onAbort)
-    if (this.#whole !== undefined) unlisten(this.#whole.signal, this.#onEnd)
+    if (this.#whole !== undefined) unlisten(this.#whole.signal, this.#onWholeEnd)
   }
 
   readonly #onAbort = () => this.#endWith((this.#caller as AbortSignal).reason, false)
 
-  readonly #onEnd = () => {
-    const { signal, letsFinish } = this.#whole as WholeCall
-    if (!letsFinish || !this.#isSending) this.#endWith(signal.reason, false)
+  readonly #onWholeEnd = () => {
+    const { signal, canFinish } = this.#whole as WholeCall
+    if (!canFinish || !this.#isSending) this.#endWith(signal.reason, false)
   }
 
   #expire(): void {

@@ -25,10 +25,10 @@ import type { RequestErrorDetails } from '../errors/request-error.ts'
 import { actorHint } from '../shared/actor.ts'
 import type { CallRecord } from './call-record.ts'
 import { readErrorBody } from './error-body.ts'
-import { explainRefusal, explainUnusable } from './explain-response.ts'
+import { explainErrorResponse, explainUnusable } from './explain-response.ts'
 import type { FetchFault } from './fetch-error.ts'
 import type { ResponseHead, UnusableResponse } from './response.ts'
-import { longestRetryAfter, retryAfterOf, seconds, toSeconds } from './retry.ts'
+import { longestRetryAfter, remedyAfter, retryAfterOf, seconds, toSeconds } from './retry.ts'
 
 /** The details of an error, besides the properties of its class. The call record has the rest. */
 interface FailureDescription {
@@ -38,7 +38,7 @@ interface FailureDescription {
   readonly isConfiguration?: boolean
   /** The outcome of the last attempt. */
   readonly outcome: Outcome
-  /** What to do about the error. For an unconfirmed write, the remedy is `verify` instead. */
+  /** What the reason of the failure suggests to do. `remedyAfter` decides. */
   readonly remedy: Remedy
   readonly cause?: unknown
 }
@@ -52,15 +52,14 @@ export function createError<Details extends RequestErrorDetails>(
   const { attempts, secrets } = record
   const { operation } = record.call
   const outcome = record.outcomeAfter(failure.outcome)
-  // Deleting twice is the same as deleting once (RFC 9110, section 9.2.2). The service has no PUT.
-  const canRepeat = operation.method === 'DELETE' && failure.remedy === 'retry'
-  const needsCheck = outcome === 'unknown' && !canRepeat
+  const remedy = remedyAfter(operation.method, outcome, failure.remedy)
+  const needsCheck = remedy === 'verify'
   const details = {
     ...failure,
     operation: withoutSecrets(operation.id, secrets),
     outcome,
+    remedy,
     attempts,
-    ...(needsCheck && { remedy: 'verify' }),
     hint: withoutSecrets(needsCheck ? `${checkFirst}${isConfiguration ? ` ${hint}` : ''}` : hint, secrets),
     ...(cause !== undefined && { cause: safeCause(cause, secrets) }),
   }
@@ -71,7 +70,7 @@ export function createError<Details extends RequestErrorDetails>(
 
 const checkFirst = 'The write may have been applied. Check before retrying it.'
 
-/** Creates the error for a call that a client with `actor: 'app'` refuses to send. */
+/** Creates the error for a call that a client with `actor: 'app'` does not send. */
 export function actorSelfRequired(record: CallRecord): RequestError {
   return createError(ActorSelfRequiredError, record, {
     message: `${record.call.operation.id} needs an actor=self token, but the actor of this client is "app".`,
@@ -119,6 +118,13 @@ export function timeoutError(
   })
 }
 
+/** Returns the error of a call whose total time ended outside of a request. Any other error stays the same. */
+export function withTotalTimeout(record: CallRecord, thrown: unknown): unknown {
+  const { clock } = record
+  const isLate = clock.end?.isLate === true && clock.isEnd(thrown)
+  return isLate ? timeoutError(record, { limit: 'total', isSent: false }) : thrown
+}
+
 /**
  * Creates the error when the schemas of this package, which are loaded when they are first used, could not be loaded.
  */
@@ -137,7 +143,7 @@ export function notLoadedError(record: CallRecord, cause: unknown): RequestError
  *
  * @param wait in milliseconds
  */
-export function heldBackError(record: CallRecord, wait: number): RequestError {
+export function cannotWaitError(record: CallRecord, wait: number): RequestError {
   const what = record.sent === 0 ? 'was not sent' : 'failed and was not retried'
   const retryAfter = Math.min(wait, longestRetryAfter)
   return createError(RateLimitError, record, {
@@ -203,7 +209,7 @@ export function callerError(record: CallRecord, cause: unknown, part: CallerPart
  *
  * @param text the body, as far as it was read
  */
-export function refusedError(record: CallRecord, head: ResponseHead, text: string): RequestError {
+export function responseError(record: CallRecord, head: ResponseHead, text: string): RequestError {
   const { call, secrets, settings } = record
   const { operation } = call
   const { status } = head
@@ -213,15 +219,14 @@ export function refusedError(record: CallRecord, head: ResponseHead, text: strin
   const description = body.description && redact(body.description, secrets)
   const retryAfter = retryAfterOf(head)
   const [ErrorClass, remedy] = meaningOf(record, status, code)
-  const refusal = { kind: ErrorClass.kind, status, remedy, text, sent, retryAfter }
-  const { hint, problems, details } = explainRefusal(record, refusal)
+  const response = { kind: ErrorClass.kind, status, remedy, text, sent, retryAfter }
+  const { hint, problems, details } = explainErrorResponse(record, response)
   const reasons = [description?.replace(/[.\s]+$/, ''), problems].filter((reason) => reason !== undefined)
   const because = reasons.length === 0 ? '' : `: ${reasons.join(' (')}${reasons.length === 2 ? ')' : ''}`
   return createError<InsufficientScopeDetails>(ErrorClass as typeof InsufficientScopeError, record, {
     message: `${operation.id} failed with ${status}${code === undefined ? '' : ` ${code}`}${because}.`,
     hint,
-    // A 408 or 5xx can come from a proxy after the service has acted. A 3xx does not reject the request.
-    outcome: status >= 400 && status < 500 && status !== 408 ? 'refused' : 'unknown',
+    outcome: head.isRefused ? 'refused' : 'unknown',
     remedy,
     response: head.info,
     status,
@@ -242,7 +247,7 @@ function meaningOf({ call: { operation }, cursor }: CallRecord, status: number, 
   if (status >= 500) return [ServerError, 'retry']
   if (code === 'actor_self_required') return [ActorSelfRequiredError, 'fix']
   if (code === 'insufficient_scope') return [InsufficientScopeError as typeof ApiError, 'reconnect']
-  if (cursor !== undefined && cursorRefusals.has(status)) return [CursorRejectedError, 'fix']
+  if (cursor !== undefined && cursorStatuses.has(status)) return [CursorRejectedError, 'fix']
   if (operation.method === 'POST' && status === 409) return [AlreadyExistsError, 'fix']
   return byStatus[status] ?? [ApiError, 'fix']
 }
@@ -261,4 +266,4 @@ const byStatus: Readonly<Record<number, Meaning>> = {
  * Statuses for a rejected cursor. They are undocumented, but they mean that the parameters or the length of a request
  * were rejected.
  */
-const cursorRefusals: ReadonlySet<number> = new Set([400, 410, 414, 422, 431])
+const cursorStatuses: ReadonlySet<number> = new Set([400, 410, 414, 422, 431])

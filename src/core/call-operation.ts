@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from '../errors/index.ts'
 import { type Call, callOf, namingCall, type Reply } from './call.ts'
 import { isPromise } from './call-clock.ts'
-import { notLoadedError, timeoutError } from './call-errors.ts'
+import { notLoadedError, withTotalTimeout } from './call-errors.ts'
 import { CallRecord } from './call-record.ts'
 import { type CapturedCall, captureCall, type PreparedCall, readCallOptions } from './input.ts'
 import { type ListOptions, readListArguments } from './list-options.ts'
@@ -20,7 +20,7 @@ export type OptionsOf<Definition extends Operation> = Definition extends { reado
   ? ListOptions
   : CallOptions
 
-/** Calls an operation. Never throws synchronously. */
+/** Calls an operation. The result rejects if an argument is invalid. */
 export function callOperation<Definition extends Operation>(
   core: Core,
   operation: Definition,
@@ -44,7 +44,7 @@ async function sendOne(
   const startedAt = performance.now()
   try {
     const captured = captureCall(operation, input, readCallOptions(options), core.settings)
-    return await core.send({ ...(await inTime(captured, core)), startedAt })
+    return await core.send(await inTime(captured, core, startedAt))
   } catch (thrown) {
     throw namingCall(thrown, operation.id)
   }
@@ -62,7 +62,11 @@ function planList(
 ): () => ListPlan {
   try {
     const { checked, ...list } = readListArguments(operation, input, options, core.settings)
-    const plan = { ...list, prepare: () => inTime({ call: list.call, checked }, core), send: core.send }
+    const plan = {
+      ...list,
+      prepare: () => inTime({ call: list.call, checked }, core, performance.now()),
+      send: core.send,
+    }
     return () => plan
   } catch (thrown) {
     const named = namingCall(thrown, operation.id)
@@ -72,18 +76,22 @@ function planList(
   }
 }
 
-/** Returns a call as its schemas have returned it, within its `totalTimeout`. */
-async function inTime({ call, checked }: CapturedCall, { settings }: Core): Promise<PreparedCall> {
-  if (!isPromise(checked)) return checked
-  const record = new CallRecord(call, settings)
+/**
+ * Returns a call as its schemas have returned it. The `totalTimeout` begins before asynchronous schemas, so they need a
+ * record, whose clock ends with them.
+ *
+ * @param startedAt when the call was made, or the page of a list was asked for
+ */
+async function inTime({ call, checked }: CapturedCall, { settings }: Core, startedAt: number): Promise<PreparedCall> {
+  if (!isPromise(checked)) return { ...checked, startedAt }
+  const record = new CallRecord({ ...call, startedAt }, settings)
   const { clock } = record
   try {
-    return await clock.run(checked)
+    return { ...(await clock.run(checked)), startedAt }
   } catch (thrown) {
     // If a schema of the caller throws, the call rejects with an `InvalidArgumentError`.
     if (thrown instanceof InvalidArgumentError) throw thrown
-    if (clock.end === undefined) throw notLoadedError(record, thrown)
-    throw clock.end.isLate ? timeoutError(record, { limit: 'total', isSent: false }) : thrown
+    throw clock.end === undefined ? notLoadedError(record, thrown) : withTotalTimeout(record, thrown)
   } finally {
     clock.stop()
   }

@@ -15,7 +15,7 @@ let lastCallId = Math.floor(Math.random() * 2 ** 40)
 /** The reason of a call that is aborted because its list is no longer read. Such a call does not count as failed. */
 export const abandoned: unknown = /* @__PURE__ */ new DOMException('The loop over the list has ended.', 'AbortError')
 
-/** The calls of their errors. After a timeout, a call can have two: of the timeout, and of a late response. */
+/** The call of each error. After a timeout, a call can have two errors: the timeout, and that of a late response. */
 const records = /* @__PURE__ */ new WeakMap<object, CallRecord>()
 
 /** Of more attempts, an error lists the first one and the last ones. */
@@ -28,10 +28,8 @@ export interface Failure {
   readonly head: ResponseHead | undefined
   /** How long the service asks to wait, in milliseconds. */
   readonly retryAfter: number | undefined
-  /** Whether a 429 uses up a retry. It can also mean that the call only has to wait. */
-  countsAsRetry?: boolean
-  /** Whether the request was not sent, because the service has refused what has to go before it. */
-  readonly isHeldBack?: boolean
+  /** Whether the request was not sent, because the response to a request that has to go before it was a 429. */
+  readonly isDeferred?: boolean
 }
 
 /** A call under way, with what its layers share: its clock, attempts, secrets and last failure. Emits its events. */
@@ -41,15 +39,18 @@ export class CallRecord {
   readonly clock: CallClock
   /** When the call was made, in milliseconds of `performance.now()`. */
   readonly start: number
-  readonly attempts: Attempt[] = []
+  /** The failed attempts so far. Errors have this list, so it is replaced instead of changed. */
+  attempts: readonly Attempt[] = []
   /** How many requests were sent. */
   sent = 0
   /** The cursor that the call of a list sends, if any. */
   readonly cursor: unknown
   /** Texts that errors must not quote: the cursor of the page, and every token that was sent. */
   readonly secrets: string[] = []
-  /** How many requests of its operation were served when the call sent its last one. */
+  /** The number of the request that was served last when the call sent its own last one. */
   servedBefore: number | undefined
+  /** Whether the service has served no other request of the operation since. A 429 then uses up a retry. */
+  isStarved = true
   /** What a rate limiter does when the call has ended. */
   readonly endListeners: (() => void)[] = []
   /** The failure of the last request. */
@@ -64,7 +65,7 @@ export class CallRecord {
     this.settings = settings
     this.start = call.startedAt ?? performance.now()
     this.clock = new CallClock(call.signal, this.start + call.totalTimeout, sending && wholeOf(call, sending))
-    this.#worst = sending?.outcome ?? 'not-sent'
+    this.#worst = sending?.isUnknown ? 'unknown' : 'not-sent'
     const { after, before } = call.query
     this.cursor = call.operation.envelope === 'list' ? (after ?? before ?? undefined) : undefined
     if (this.cursor !== undefined) this.secrets.push(String(this.cursor))
@@ -145,39 +146,41 @@ export class CallRecord {
   fail(attempt: AttemptUnderWay, error: RequestError, head: ResponseHead | undefined): RequestError {
     this.#worst = this.outcomeAfter(error.outcome)
     const duration = this.endAttempt(attempt, head, { error })
-    if (this.attempts.length === listedAttempts) this.attempts.splice(1, 1)
+    const [first, ...later] = this.attempts
     const { startedAt } = attempt
-    this.attempts.push({ startedAt, duration, ...(head && { status: head.status }), error: error.name })
+    const failed = { startedAt, duration, ...(head && { status: head.status }), error: error.name }
+    this.attempts = first === undefined ? [failed] : [first, ...later.slice(2 - listedAttempts), failed]
+    // The error was made before the end of its attempt was known.
+    Object.assign(error, { attempts: this.attempts })
     this.failure = { error, head, retryAfter: head && retryAfterOf(head) }
     return error
   }
 
   /**
-   * Ends an attempt whose request was held back. Returns the error.
+   * Ends an attempt whose request was deferred. Returns the error.
    *
-   * @param seconds how long the service asks to wait
+   * @param retryAfter how long the service asks to wait, in milliseconds
    */
-  holdBack(error: RequestError, seconds: number | undefined): RequestError {
-    const retryAfter = seconds === undefined ? undefined : seconds * 1000
-    this.failure = { error, head: undefined, retryAfter, isHeldBack: true }
+  defer(error: RequestError, retryAfter: number | undefined): RequestError {
+    this.failure = { error, head: undefined, retryAfter, isDeferred: true }
     return error
   }
 
   /** Announces that the last request is sent again after a delay in milliseconds. */
-  retryAfter(wait: number): void {
-    if (this.failure?.isHeldBack) {
-      this.wait(wait)
+  announceRetry(wait: number): void {
+    if (this.failure?.isDeferred) {
+      this.announceWait(wait)
       return
     }
-    this.attempts.push({ ...(this.attempts.pop() as Attempt), wait })
+    this.attempts = [...this.attempts.slice(0, -1), { ...(this.attempts.at(-1) as Attempt), wait }]
     const { head, error } = this.failure as Failure
     // A body that is cut off comes with the status of a success.
-    const reason = head?.isRefusal ? head.status : error.name
+    const reason = head?.isErrorResponse ? head.status : error.name
     this.#emit('onRetry', () => ({ attempt: this.sent, wait, reason }))
   }
 
   /** Announces a wait for the rate limit, in milliseconds. */
-  wait(wait: number): void {
+  announceWait(wait: number): void {
     this.#emit('onWait', () => ({ wait, reason: 'rate_limit' as const }))
   }
 
@@ -194,7 +197,7 @@ export class CallRecord {
     }))
   }
 
-  /** The error of a caller's function or signal may be that of another call, whose outcome is not this one's. */
+  /** A function or signal of the caller can fail with the error of another call, whose outcome says nothing here. */
   #outcomeOf({ error }: Failed): Outcome | undefined {
     if (this.isOwnError(error)) return error.outcome
     return isSupportWorkspaceError(error) && this.sent === 0 ? 'not-sent' : undefined
@@ -219,9 +222,9 @@ export class CallRecord {
   }
 }
 
-/** Returns the end of a call. A read whose signal was replaced can finish, because others might wait for its reply. */
+/** A read whose signal was replaced can finish after the call, because others might wait for its reply. */
 function wholeOf({ operation, signal }: PreparedCall, { whole, signal: ofCaller }: Sending): WholeCall {
-  return { signal: whole.signal, letsFinish: operation.method === 'GET' && signal !== ofCaller }
+  return { signal: whole.signal, canFinish: operation.method === 'GET' && signal !== ofCaller }
 }
 
 /** A request that has not ended. */

@@ -1,7 +1,7 @@
 import type { RequestError } from '../errors/index.ts'
 import type { FetchInit } from '../shared/web-types.ts'
 import type { Reply } from './call.ts'
-import { networkError, refusedError, timeoutError, unusableError } from './call-errors.ts'
+import { networkError, responseError, timeoutError, unusableError } from './call-errors.ts'
 import type { CallRecord } from './call-record.ts'
 import { classifyFetchError, isPlatformFetch } from './fetch-error.ts'
 import { MissingFetch, OpenResponse, ResponseHead, UnusableResponse, unwrap } from './response.ts'
@@ -33,7 +33,7 @@ export async function exchange(record: CallRecord, url: string, headers: Request
   const progress: Progress = {}
   const expired = (limit: 'attempt' | 'total') => {
     const { head, opened } = progress
-    if (head?.isRefusal) return refusedError(record, head, opened?.received ?? '')
+    if (head?.isErrorResponse) return responseError(record, head, opened?.received ?? '')
     return timeoutError(record, { limit, isSent: progress.isSent === true })
   }
   try {
@@ -88,10 +88,10 @@ async function read(record: CallRecord, opened: OpenResponse, head: ResponseHead
   const { operation } = record.call
   const { signal } = record.clock
   if (head.isRedirect) throw new UnusableResponse('redirect', 'it redirects')
-  if (head.isRefusal) {
+  if (head.isErrorResponse) {
     // A body that was cut off, or is too long, can still say what is wrong.
     await opened.text(maxErrorBytes).catch(() => {})
-    throw refusedError(record, head, opened.received)
+    throw responseError(record, head, opened.received)
   }
   const { data, cursors } = unwrap(await opened.text(settings.maxResponseBytes), operation.envelope)
   signal.throwIfAborted()

@@ -8,7 +8,7 @@ import type { UnusableResponse } from './response.ts'
 import { seconds } from './retry.ts'
 
 /** An error response. */
-interface Refusal {
+interface ErrorResponse {
   /** The name of its error. */
   readonly kind: string
   readonly status: number
@@ -25,14 +25,14 @@ interface Refusal {
  * Returns what an error response tells a person: the next step, the rejected fields and their reasons if the body lists
  * them, and the body. Its class, code, outcome and remedy tell a program what to do.
  */
-export function explainRefusal(record: CallRecord, refusal: Refusal) {
-  const { status, text, sent } = refusal
+export function explainErrorResponse(record: CallRecord, response: ErrorResponse) {
+  const { status, text, sent } = response
   const { secrets } = record
   const body = parseObject(text)
   const problems = body && (status === 400 || status === 422) ? fieldProblems(body, sent) : undefined
   // The prefix is documented (docs/service.md#tokens).
   const isForeign = status === 401 && !secrets.some((secret) => secret.startsWith('swot_'))
-  const step = hintOf(record, refusal)
+  const step = hintOf(record, response)
   // HTML comes from a gateway instead of the service.
   const about = text.trimStart().startsWith('<')
     ? 'The response is HTML, so a proxy or another server sent it. '
@@ -42,7 +42,7 @@ export function explainRefusal(record: CallRecord, refusal: Refusal) {
   return { hint: about + step, problems: problems && redact(problems, secrets), details: errorDetails(text, secrets) }
 }
 
-function hintOf({ call: { operation } }: CallRecord, { kind, status, remedy, retryAfter }: Refusal): string {
+function hintOf({ call: { operation } }: CallRecord, { kind, status, remedy, retryAfter }: ErrorResponse): string {
   const { method, path, scope, evidence } = operation
   if (kind === 'InsufficientScopeError') {
     const missing = scope === undefined ? 'the missing scope' : `"${scope}"`
@@ -157,7 +157,7 @@ function pairOf(entry: Readonly<Record<string, unknown>>): readonly [field: unkn
   return [field, reasonNames.map((name) => entry[name]).find((each) => typeof each === 'string')]
 }
 
-/** A key can be a value of a customer, such as an address, so only what looks like the name of a field is told. */
+/** A key can be a value of a customer, such as an email address, so the message has only keys that look like names. */
 function nameOf(field: unknown, values: ReadonlySet<string>): string {
   const isPart = (part: unknown) => (typeof part === 'string' && part !== 'body') || typeof part === 'number'
   const name = Array.isArray(field) ? field.filter(isPart).join('.') : field
@@ -165,9 +165,12 @@ function nameOf(field: unknown, values: ReadonlySet<string>): string {
   return [name, ...name.split(/[.[\]]+/)].some((part) => values.has(part.toLowerCase())) ? '' : name
 }
 
-/** Returns a reason, unless it has a value: one that was sent, a quoted one, an address or a number. */
+/**
+ * Returns a reason, unless it has a value: one that was sent, a quoted one, an address or a number. The apostrophe of
+ * "can't be blank" is no quotation mark.
+ */
 function reasonOf(reason: unknown, values: ReadonlySet<string>): string {
-  if (typeof reason !== 'string' || /["'`@“”„«»\d\p{Cc}]/u.test(reason)) return ''
+  if (typeof reason !== 'string' || /["`@“”„«»\d\p{Cc}]|(?<!n)['‘’]|['‘’](?!t\b)/u.test(reason)) return ''
   const lower = reason.toLowerCase()
   const words = new Set(lower.split(/[^\p{L}]+/u))
   for (const value of values) if (words.has(value) || (value.length > 3 && lower.includes(value))) return ''

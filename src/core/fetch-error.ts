@@ -68,7 +68,7 @@ const rows: readonly Row[] = [
       hint: 'If this machine does not trust the certificate, set `NODE_EXTRA_CA_CERTS` to the file of its CA, or start Node with `--use-system-ca`. Otherwise replace it, or correct `baseUrl` or the clock.',
     },
   ({ code, message }) => {
-    // undici has no code for a refused tunnel.
+    // undici has no code for a proxy that opens no tunnel.
     const status = /^Proxy response \((\d+)\)/.exec(String(message))?.[1] ?? ''
     if (status === '' && code !== 'UND_ERR_PRX_CONN') return false
     const hint = `The proxy opened no tunnel to the host of \`baseUrl\`${status && `, but responded with ${status}`}. Check that it reaches and allows the host, and that its URL has its user and password (\`http://user:password@proxy.example:3128\`).`
@@ -124,7 +124,7 @@ export function isPlatformFetch(option: unknown): boolean {
   return agents.every(isPlainAgent)
 }
 
-/** Whether an agent is of a class that sends a request once. Others, as `RetryAgent`, hide requests before the last. */
+/** Whether an agent is of a class that sends a request once. Others, such as `RetryAgent`, hide the requests before the last. */
 function isPlainAgent(agent: unknown): boolean {
   if (typeof agent !== 'object' || agent === null) return true
   const prototype = Object.getPrototypeOf(agent)

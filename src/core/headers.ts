@@ -12,7 +12,7 @@ export function checkHeaders(_: string, given: unknown): HeaderSource {
   return typeof given === 'function' ? (given as () => unknown) : readHeaders(given)
 }
 
-/** Headers that callers cannot set. `fetch` refuses the headers about the connection. */
+/** Headers that callers cannot set. `fetch` does not accept the headers about the connection. */
 const ownHeaders = [
   'authorization',
   'connection',

@@ -74,7 +74,7 @@ export interface RetryEvent extends AttemptStartEvent {
 
 /**
  * Emitted when the rate limiter holds a call back because of a rate or a pause, and again when a long pause begins. The
- * wait of a refused call is in a `RetryEvent`.
+ * wait after a 429 is in a `RetryEvent`.
  */
 export interface WaitEvent extends OperationEvent {
   /** Expected time until the call is sent, in milliseconds. */
@@ -95,7 +95,10 @@ export interface WaitEvent extends OperationEvent {
  * await logged.me()
  */
 export interface Hooks {
-  /** Called when a call starts. A list starts one per page. */
+  /**
+   * Called when a call starts. A list starts a call for each page. Middleware starts a call each time that it sends the
+   * call, so a call that it does not send starts none.
+   */
   onOperationStart?(event: OperationEvent): void
   /** Called when a call has succeeded or failed. */
   onOperationEnd?(event: OperationEndEvent): void
@@ -112,7 +115,6 @@ export interface Hooks {
 /** The event of a hook. */
 export type EventOf<Name extends keyof Hooks> = Parameters<NonNullable<Hooks[Name]>>[0]
 
-/** Calls a hook if it is defined. */
 export function emit<Name extends keyof Hooks>(hooks: Hooks, name: Name, createEvent: () => EventOf<Name>): void {
   notify(() => {
     const hook = hooks[name] as ((event: unknown) => unknown) | undefined
@@ -120,7 +122,6 @@ export function emit<Name extends keyof Hooks>(hooks: Hooks, name: Name, createE
   })
 }
 
-/** The names of the hooks. */
 export const hookNames = {
   onOperationStart: true,
   onOperationEnd: true,

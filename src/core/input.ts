@@ -36,7 +36,8 @@ export interface PreparedCall {
   /** The page number of a list, starting at 1. */
   readonly page?: number | undefined
   /**
-   * When the caller made the call, in milliseconds of `performance.now()`. Undefined if a middleware sends it later.
+   * When the call was made, or the page of a list was asked for, in milliseconds of `performance.now()`. Undefined if a
+   * middleware sends it later.
    */
   readonly startedAt?: number | undefined
 }
@@ -66,7 +67,6 @@ const noParameters = /* @__PURE__ */ Object.freeze({})
 /** Checked options of a call. */
 type CheckedCallOptions = Partial<Checked<typeof callChecks>>
 
-/** Checks the options of a call. */
 export function readCallOptions(options: CallOptions | undefined): CheckedCallOptions {
   return options === undefined ? {} : readOptions(checkPlain('options', options), callChecks, 'a call')
 }
@@ -109,7 +109,7 @@ export function captureCall(
   const text = schemas.body === undefined ? toJson('body', body) : checkBody(schemas.body, operation, body)
   const query = schemas.query === undefined ? call.query : checkQuery(schemas.query, call)
   if (!isPromise(text) && !isPromise(query)) return { call, checked: complete(query, text) }
-  const checked = Promise.all([query, text]).then(([parameters, json]) => complete(parameters, json))
+  const checked = Promise.all([query, text]).then((both) => complete(...both))
   // A list might never be read.
   checked.catch(() => {})
   return { call, checked }
@@ -197,8 +197,8 @@ type OrPromise<Value> = Value | Promise<Value>
 /** Validates the query without the cursors, which a custom schema might reject. */
 function checkQuery(schema: StandardSchemaV1, { operation, query }: PreparedCall): OrPromise<JsonObject> {
   const isList = operation.envelope === 'list'
-  const { after, before, ...parameters } = query
-  return validateInput(schema, isList ? parameters : query, 'query', (checked) => {
+  const { after, before, ...filters } = query
+  return validateInput(schema, isList ? filters : query, 'query', (checked) => {
     if (isObject(checked)) return { ...checked, ...(isList && { after, before }) }
     throw new InvalidArgumentError(
       'query',

@@ -53,7 +53,7 @@ export interface ListOptions extends CallOptions {
   readonly maxItems?: number | undefined
   /**
    * Whether to fetch the next page while you process the current one, starting with the second page. If a prefetched
-   * page has failed by the time the loop reaches it, the page is fetched again, because the reason might be gone.
+   * page has failed by the time the loop reaches it, the page is fetched again if the reason might be gone.
    *
    * @default true
    */
@@ -67,7 +67,7 @@ const ownChecks = {
   resumeFrom: copyCheckpoint,
 } satisfies Record<Exclude<keyof ListOptions, keyof CallOptions>, Check<unknown>>
 
-// Bundlers keep a spread.
+// Bundlers remove an unused `Object.assign` that is marked as pure, but not a spread.
 const listChecks: typeof callChecks & typeof ownChecks = /* @__PURE__ */ Object.assign({}, callChecks, ownChecks)
 
 /** Checked and copied arguments of a list. */
@@ -111,7 +111,6 @@ function readListOptions(options: ListOptions | undefined): Partial<Checked<type
   return options === undefined ? {} : readOptions(checkPlain('options', options), listChecks, 'a list')
 }
 
-/** Reads the options of `toArray`. */
 export function readMaxItems(options: Pick<ListOptions, 'maxItems'>, { id }: Operation): number | undefined {
   try {
     return readOptions(options, { maxItems: ownChecks.maxItems }, '`toArray`').maxItems

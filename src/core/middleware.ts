@@ -29,7 +29,7 @@ export interface OutgoingCall {
   readonly baseUrl: string
   /** The page number of a list, starting at 1. Undefined for other calls. */
   readonly page: number | undefined
-  /** Timeout for a single attempt, in milliseconds. */
+  /** The `timeout` of the call, in milliseconds. */
   readonly timeout: number
   /** Timeout for the call, from `next` on, in milliseconds. */
   readonly totalTimeout: number
@@ -76,12 +76,12 @@ export interface GuardedAttempt {
   /** The rest of the `totalTimeout`, in milliseconds. */
   readonly timeLeft: number
   /**
-   * Returns the error for a request that is held back, because the service has refused what has to go before it. The
-   * call then waits as if the request itself had been refused.
+   * Returns the error for a request that is deferred. For example, a journal reads before it sends a write, and the
+   * response to the read was a 429. The call then waits as if the response to the write had been the 429.
    *
    * @param retryAfter in seconds
    */
-  readonly heldBack: (retryAfter: number | undefined) => RequestError
+  readonly deferred: (retryAfter: number | undefined) => RequestError
   /** Returns the result of a step, or rejects as soon as the call ends. */
   readonly untilEnd: <Value>(step: PromiseLike<Value>) => Promise<Value>
   /** Whether the service might have applied the request that failed with this error. */

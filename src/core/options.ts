@@ -7,11 +7,11 @@ import type { QueryValue } from './operation.ts'
 
 /** Provides the access token of a client, and is notified when the service rejects it. */
 export interface AccessTokenSource {
-  /** Returns the token. Called before each attempt. */
+  /** Returns the token. Called before each attempt. Each time, it can take as long as the `timeout`. */
   getAccessToken(): string | Promise<string>
   /**
-   * Called after a 401 `invalid_token` with the rejected token, and awaited before the call rejects. If it throws, the
-   * error becomes the `cause` of the call's error.
+   * Called after a 401 `invalid_token` with the rejected token, and awaited before the call rejects. If it throws or
+   * takes longer than `timeout`, the error becomes the `cause` of the call's error.
    */
   onInvalidToken?(accessToken: string): void | Promise<void>
 }
@@ -23,8 +23,8 @@ export type AccessTokenOption = string | (() => string | Promise<string>) | Acce
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
 
 /**
- * Request headers, or a function that returns them. The function is called before each attempt, within its `timeout`.
- * If the function throws, the attempt is not sent.
+ * Request headers, or a function that returns them. The function is called before each attempt. Each time, it can take
+ * as long as the `timeout`. If the function throws, the attempt is not sent.
  */
 export type HeadersOption = RequestHeaders | (() => RequestHeaders | Promise<RequestHeaders>)
 
@@ -77,15 +77,17 @@ export interface ClientOptions<A extends Actor = Actor> {
    */
   readonly fetch?: WebFetch | undefined
   /**
-   * Timeout for a single attempt, including reading the body, in milliseconds. `Infinity` for no timeout. Node's
-   * `fetch` has a separate limit of 300,000 ms. For a longer timeout, pass a `fetch` with an agent of undici whose
-   * `headersTimeout` and `bodyTimeout` are 0.
+   * Timeout for the request of an attempt, including reading the body, in milliseconds. The token provider and each
+   * headers function, which are called before the request, have the same time in addition. Waits are only limited by
+   * `totalTimeout`. `Infinity` for no timeout. Node's `fetch` has a separate limit of 300,000 ms. For a longer timeout,
+   * pass a `fetch` with an agent of undici whose `headersTimeout` and `bodyTimeout` are 0.
    *
    * @default 30_000
    */
   readonly timeout?: number | undefined
   /**
-   * Timeout for a whole call, including retries and waits, in milliseconds. `Infinity` for no timeout.
+   * Timeout for a whole call, in milliseconds: every attempt, the functions called before it, and every wait. In a list,
+   * each page is a call. `Infinity` for no timeout.
    *
    * @default 120_000
    */

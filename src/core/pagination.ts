@@ -1,4 +1,4 @@
-import { InvalidArgumentError, PaginationError, RequestError } from '../errors/index.ts'
+import { InvalidArgumentError, isSupportWorkspaceError, PaginationError } from '../errors/index.ts'
 import { forwardAbort, throwIfAborted } from '../shared/abort.ts'
 import { bindMethods } from '../shared/bind-methods.ts'
 import { type Call, callOf, namingCall, type Reply, type WithResponse } from './call.ts'
@@ -87,7 +87,7 @@ export class Paginated<Item> implements Call<Page<Item>>, AsyncIterable<Item> {
 
   /** Iterates over all items. */
   [Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
-    return this.#items({})
+    return this.#items()
   }
 
   /**
@@ -98,7 +98,7 @@ export class Paginated<Item> implements Call<Page<Item>>, AsyncIterable<Item> {
    * @throws CursorRejectedError if the service no longer accepts a cursor.
    */
   pages(): AsyncGenerator<Page<Item>, void, undefined> {
-    return this.#pages({})
+    return this.#pages()
   }
 
   /**
@@ -110,14 +110,15 @@ export class Paginated<Item> implements Call<Page<Item>>, AsyncIterable<Item> {
     const { call } = this.#plan()
     const maxItems = readMaxItems(options, call.operation)
     const items: Item[] = []
-    for await (const item of this.#items(maxItems === undefined ? {} : { maxItems })) items.push(item)
+    for await (const item of this.#items(maxItems)) items.push(item)
     return items
   }
 
-  async *#items(changes: Partial<ListPlan>): AsyncGenerator<Item, void, undefined> {
-    const { call, maxItems } = { ...this.#plan(), ...changes }
-    let left = maxItems
-    for await (const page of this.#pages(changes)) {
+  /** @param maxItems defaults to the `maxItems` of the list */
+  async *#items(maxItems?: number): AsyncGenerator<Item, void, undefined> {
+    const { call, maxItems: most } = this.#plan()
+    let left = maxItems ?? most
+    for await (const page of this.#pages(left)) {
       for (const item of page.data) {
         throwIfAborted(call.signal)
         if (left === 0) return
@@ -127,11 +128,11 @@ export class Paginated<Item> implements Call<Page<Item>>, AsyncIterable<Item> {
     }
   }
 
-  async *#pages(changes: Partial<ListPlan>): AsyncGenerator<Page<Item>, void, undefined> {
-    const plan = { ...this.#plan(), ...changes }
+  async *#pages(maxItems?: number): AsyncGenerator<Page<Item>, void, undefined> {
+    const plan = this.#plan()
     const { signal } = plan.call
-    if (plan.maxItems === 0 || plan.resumeFrom?.done) return
-    let left = plan.maxItems
+    let left = maxItems ?? plan.maxItems
+    if (left === 0 || plan.resumeFrom?.done) return
     let ahead: PageAhead | undefined
     try {
       let reply = await fetchFirst(plan)
@@ -152,8 +153,7 @@ export class Paginated<Item> implements Call<Page<Item>>, AsyncIterable<Item> {
         yield page
         if (!goesOn) return
         if (isRepeated) throw repeatedCursor(plan, number)
-        const fetchNow = () => fetchPage(plan, cursor, signal, number + 1)
-        reply = await (ahead === undefined ? fetchNow() : takeAhead(ahead, fetchNow))
+        reply = (await takeAhead(ahead, signal)) ?? (await fetchPage(plan, cursor, signal, number + 1))
         ahead = undefined
       }
     } finally {
@@ -216,7 +216,7 @@ function toPage<Item>({ follows }: ListPlan, { data, cursors }: Reply): Page<Ite
 /** A prefetched page. */
 interface PageAhead {
   readonly page: Promise<Reply>
-  readonly hasFailed: () => boolean
+  hasFailed: boolean
   readonly abandon: () => void
 }
 
@@ -224,29 +224,30 @@ function fetchAhead(plan: ListPlan, cursor: string, number: number): PageAhead {
   const controller = new AbortController()
   const release = forwardAbort(plan.call.signal, controller)
   const page = fetchPage(plan, cursor, controller.signal, number)
+  const ahead: PageAhead = { page, hasFailed: false, abandon: () => controller.abort(abandoned) }
   // A rejection is handled when the loop reaches the page. The caller's signal is released here, because the loop might
   // end before.
-  let hasFailed = false
   page
     .catch(() => {
-      hasFailed = true
+      ahead.hasFailed = true
     })
     .then(release)
-  return { page, hasFailed: () => hasFailed, abandon: () => controller.abort(abandoned) }
+  return ahead
 }
 
 /**
- * Returns the prefetched page. Fetches the page again if it has already failed with an error that can be retried,
- * because the reason might be gone.
+ * Returns the prefetched page. Undefined if the page has to be fetched now: it was not prefetched, or had failed before
+ * the loop reached it, for a reason that might be gone.
  */
-async function takeAhead({ page, hasFailed }: PageAhead, fetchNow: () => Promise<Reply>): Promise<Reply> {
-  const isStale = hasFailed()
+async function takeAhead(ahead: PageAhead | undefined, signal: AbortSignal | undefined): Promise<Reply | undefined> {
+  if (ahead === undefined) return undefined
+  const { page, hasFailed } = ahead
   try {
     return await page
   } catch (error) {
-    const isFinal = error instanceof RequestError && error.remedy !== 'retry'
-    if (isFinal || !isStale) throw error
-    return fetchNow()
+    const isFinal = signal?.aborted || (isSupportWorkspaceError(error) && error.remedy !== 'retry')
+    if (isFinal || !hasFailed) throw error
+    return undefined
   }
 }
 

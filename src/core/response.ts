@@ -152,9 +152,17 @@ export class ResponseHead {
     this.#secrets = secrets
   }
 
-  /** Whether the service has refused the request, or an error has kept it from responding. */
-  get isRefusal(): boolean {
+  /** Whether the status reports an error. */
+  get isErrorResponse(): boolean {
     return !this.isRedirect && (this.status < 200 || this.status > 299)
+  }
+
+  /**
+   * Whether the service has refused the request, which therefore had no effect. A proxy can send a 408 or 5xx after the
+   * service has acted, and a 3xx does not refuse the request.
+   */
+  get isRefused(): boolean {
+    return this.status >= 400 && this.status < 500 && this.status !== 408
   }
 
   /** Returns a header unchanged, or null if a custom fetch returns something else. Only for use inside the client. */

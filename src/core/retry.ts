@@ -1,13 +1,28 @@
-import type { Remedy } from '../errors/index.ts'
+import type { Outcome, Remedy } from '../errors/index.ts'
+import type { Method } from './operation.ts'
 import type { ResponseHead } from './response.ts'
+
+// Whether a request is sent again is decided in two steps. `remedyAfter` protects writes: a write that may have been
+// applied gets the remedy `verify`. Then `repeatAfter` looks at the retries and the time that are left. What the reason
+// of a failure suggests is in `call-errors.ts` for responses and timeouts, and in `fetch-error.ts` for the network.
+
+/**
+ * Returns what to do after a failure, from what its reason suggests. A write that may have been applied has to be checked
+ * instead. Only a DELETE can be repeated, because deleting twice is the same as deleting once (RFC 9110, section 9.2.2).
+ * The service has no PUT.
+ */
+export function remedyAfter(method: Method, outcome: Outcome, suggested: Remedy): Remedy {
+  const canRepeat = method === 'DELETE' && suggested === 'retry'
+  return outcome === 'unknown' && !canRepeat ? 'verify' : suggested
+}
 
 /** A failed request, as far as it decides about the next one. */
 export interface FailedRequest {
-  /** What to do about its error. Only with `retry` can the reason pass. */
+  /** What to do about its error. Only after `retry`, the request is repeated. */
   readonly remedy: Remedy
-  /** Whether the service refused it with a 429, or what has to go before it, so that it counts as unsent. */
+  /** Whether the response was a 429, or the request was deferred after a 429. */
   readonly isLimited: boolean
-  /** Whether a 429 uses up a retry, because the service serves no other request of the operation either. */
+  /** Whether the service has served no other request of the operation since the last request of the call. */
   readonly isStarved: boolean
   /** How long the service asks to wait, in milliseconds. */
   readonly retryAfter: number | undefined
@@ -17,13 +32,13 @@ export interface FailedRequest {
 export interface RetryCounters {
   /** Every failed request. */
   readonly failures: number
-  /** Failed requests that were not refused with a 429. */
+  /** Failed requests that were not limited. */
   readonly retries: number
-  /** Requests in a row that were refused with a 429 while the service served no other. */
-  readonly refusals: number
+  /** Starved requests in a row. */
+  readonly starved: number
 }
 
-export const noFailures: RetryCounters = { failures: 0, retries: 0, refusals: 0 }
+export const noFailures: RetryCounters = { failures: 0, retries: 0, starved: 0 }
 
 export interface RetryLimits {
   readonly maxRetries: number
@@ -47,13 +62,13 @@ export function repeatAfter(
 ): { readonly counters: RetryCounters; readonly delay: number | undefined } {
   const failures = counters.failures + 1
   const retries = counters.retries + (isLimited ? 0 : 1)
-  // A refused call waits as long as the service serves other calls.
-  const refusals = !isLimited ? counters.refusals : isStarved ? counters.refusals + 1 : 0
+  // A limited call keeps waiting while the service serves other calls.
+  const starved = !isLimited ? counters.starved : isStarved ? counters.starved + 1 : 0
   const delay = delayBefore(failures, retryAfter, isLimited, random)
-  const isAllowed = maxRetries > 0 && retries + refusals <= maxRetries
+  const isAllowed = maxRetries > 0 && retries + starved <= maxRetries
   const isInTime = retryAfter <= maxRetryAfter && delay < timeLeft
   const isRepeated = remedy === 'retry' && isAllowed && isInTime
-  return { counters: { failures, retries, refusals }, delay: isRepeated ? delay : undefined }
+  return { counters: { failures, retries, starved }, delay: isRepeated ? delay : undefined }
 }
 
 const firstDelay = 500
@@ -61,8 +76,8 @@ const longestDelay = 8_000
 
 /**
  * Returns the delay before a retry, in milliseconds: exponential backoff with full jitter, and at least the delay that
- * the service requests. A `Retry-After: 0` keeps the backoff. If the service requests more, a refused call waits
- * exactly that long, so that it keeps its place among the other refused calls.
+ * the service requests. A `Retry-After: 0` keeps the backoff. If the service requests more, a limited call waits
+ * exactly that long, so that it keeps its place among the other limited calls.
  */
 function delayBefore(retry: number, retryAfter: number, isLimited: boolean, random: number): number {
   if (isLimited && retryAfter > 0) return retryAfter

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, type Outcome, RequestError } from '../errors/index.ts'
+import { InvalidArgumentError, RequestError } from '../errors/index.ts'
 import { withoutSecrets } from '../errors/redact.ts'
 import { throwIfAborted, untilAborted } from '../shared/abort.ts'
 import { checkPlain } from '../shared/check-options.ts'
@@ -12,9 +12,9 @@ import type { ClientSettings } from './settings.ts'
 
 /** What middleware has sent of a call. */
 export interface Sending {
-  /** Whether the service might have applied a sent request. */
-  outcome: Outcome
-  /** The first request of a POST or PATCH that might have had an effect. It is never sent again. */
+  /** Whether the service might have applied a request that failed. */
+  isUnknown: boolean
+  /** The first request of a write other than DELETE that might have had an effect. Middleware cannot send it again. */
   first: Promise<Reply> | undefined
   isSent: boolean
   /** The signal of the caller, which a middleware can replace. */
@@ -33,7 +33,7 @@ export async function sendThrough(
 ): Promise<Reply> {
   const { signal } = call
   const whole = new AbortController()
-  const sending: Sending = { outcome: 'not-sent', first: undefined, isSent: false, signal, whole }
+  const sending: Sending = { isUnknown: false, first: undefined, isSent: false, signal, whole }
   // One object for the whole call, by which a journal knows that a middleware repeats the call.
   const operation = Object.freeze({ ...call.operation })
   const pass = (each: Middleware, next: Send) => async (given: PreparedCall) => {
@@ -44,6 +44,7 @@ export async function sendThrough(
     const sendChanged = (changed: OutgoingCall) => {
       const sent = (async () => {
         checkCall(changed, original)
+        // A journal sends a write again only if it has checked that the write was not applied.
         if (each === settings.guard?.middleware) sending.first = undefined
         return next({ ...applyChanges(given, text, changed), startedAt: undefined })
       })()
@@ -64,8 +65,8 @@ export async function sendThrough(
 }
 
 /**
- * Sends a POST or PATCH once, even if middleware calls `next` again. The further call gets the reply or the error of
- * the first one, also while the first one is under way. Only if the first one had no effect, the further call is sent.
+ * Sends a POST, PUT or PATCH once, even if middleware calls `next` again. The further call gets the reply or the error
+ * of the first one, also while the first one is under way. Only if the first one had no effect, the further call is sent.
  * After the end of the call, requests are rejected.
  */
 function sendOnce(
@@ -81,7 +82,7 @@ function sendOnce(
   if (operation.method === 'GET' || operation.method === 'DELETE') return sent
   sending.first = sent
   sent.catch(() => {
-    if (sending.outcome !== 'unknown') sending.first = undefined
+    if (!sending.isUnknown) sending.first = undefined
   })
   return sent
 }

@@ -4,7 +4,7 @@
 import ky from 'ky'
 import { sendAttempt } from './attempt.ts'
 import type { Reply } from './call.ts'
-import { actorSelfRequired, timeoutError } from './call-errors.ts'
+import { actorSelfRequired, withTotalTimeout } from './call-errors.ts'
 import { CallRecord } from './call-record.ts'
 import { type PreparedCall, urlOf } from './input.ts'
 import { noFailures, repeatAfter } from './retry.ts'
@@ -38,11 +38,9 @@ async function sendCall(call: PreparedCall, settings: ClientSettings, sending?: 
     record.endCall()
     return reply
   } catch (thrown) {
-    // The time can be over outside of an attempt, too.
-    const isLate = clock.end?.isLate && clock.isEnd(thrown)
-    const error = isLate ? timeoutError(record, { limit: 'total', isSent: false }) : thrown
+    const error = withTotalTimeout(record, thrown)
     record.endCall({ error })
-    if (sending !== undefined && record.mayHaveBeenApplied(error)) sending.outcome = 'unknown'
+    if (sending !== undefined && record.mayHaveBeenApplied(error)) sending.isUnknown = true
     throw error
   } finally {
     clock.stop()
@@ -50,8 +48,9 @@ async function sendCall(call: PreparedCall, settings: ClientSettings, sending?: 
 }
 
 /**
- * Sends a request, and repeats it with ky while it fails for a reason that can pass. The `fetch` of ky is an attempt,
- * which resolves with the reply. A call that succeeds at once does without ky, because ky takes more time than the call.
+ * Sends a request, and repeats it with ky while it fails for a reason that can pass. A loop would do the same, but the
+ * package is required to build on ky (decisions/0001-ky-repeats-what-failed.md). The `fetch` of ky is an attempt, which
+ * resolves with the reply. A call that succeeds at once does not start ky, because ky takes more time than the call.
  */
 async function sendUntilDone(record: CallRecord, url: string): Promise<Reply> {
   const { call, clock, settings } = record
@@ -66,11 +65,11 @@ async function sendUntilDone(record: CallRecord, url: string): Promise<Reply> {
   let delay: number | undefined
   const isRepeated = ({ error }: { readonly error: unknown }) => {
     const failure = record.failureOf(error)
-    if (failure === undefined || clock.isOver) return false
+    if (failure === undefined || clock.checkEnd()) return false
     const failed = {
       remedy: failure.error.remedy,
-      isLimited: failure.head?.status === 429 || failure.isHeldBack === true,
-      isStarved: failure.countsAsRetry === true,
+      isLimited: failure.head?.status === 429 || failure.isDeferred === true,
+      isStarved: record.isStarved,
       retryAfter: failure.retryAfter,
     }
     const limits = {
@@ -82,13 +81,14 @@ async function sendUntilDone(record: CallRecord, url: string): Promise<Reply> {
     counters = next.counters
     delay = next.delay
     if (delay === undefined) return false
-    record.retryAfter(delay)
+    // After the delay, the attempt waits for a permit too, which can end the call with a `RateLimitError`.
+    record.announceRetry(delay)
     return true
   }
   try {
     const reply: unknown = await ky(url, {
       method,
-      signal: clock.waitSignal,
+      signal: clock.createWaitSignal(),
       timeout: false,
       throwHttpErrors: false,
       fetch() {

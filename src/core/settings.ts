@@ -52,8 +52,10 @@ const clientChecks = {
   allowInsecureHttp: checkFlag,
 } satisfies Record<Exclude<keyof ClientOptions, 'guard' | 'background'>, Check<unknown>>
 
-/** The checked options of a client. Only this package passes the two that have no check, with `replaceOptions`. */
+/** The checked options of a client. Only this package passes those that have no check. */
 export interface CheckedClientOptions extends Checked<typeof clientChecks> {
+  /** How the client that this one was made from finds its key for the limiter, which both share. */
+  readonly findRateLimitKey?: FindKey | undefined
   readonly guard?: Guard | undefined
   readonly background?: boolean | undefined
 }
@@ -78,15 +80,14 @@ export function changeableChecks() {
  * limiter and key.
  */
 export function changeOptions(
-  { given, rateLimiter, rateLimitKey }: ClientSettings,
+  { given, rateLimiter, findRateLimitKey }: ClientSettings,
   changes: ChangeableOptions,
 ): CheckedClientOptions {
   const checked = readOptions(changes, changeableChecks(), '`withOptions`')
   const changed = Object.fromEntries(Object.entries(checked).filter(([, value]) => value !== undefined))
-  // Another limiter gets the key that the caller gave, if there is one.
-  const isKept = (changed.rateLimiter ?? rateLimiter) === rateLimiter || !automaticKey.test(rateLimitKey ?? '')
-  const shared = isKept ? { rateLimiter, rateLimitKey } : { rateLimitKey: undefined }
+  const isSameKey = changed.rateLimitKey === undefined && (changed.rateLimiter ?? rateLimiter) === rateLimiter
   const middleware = [...(given.middleware ?? []), ...(checked.middleware ?? [])]
+  const shared = { rateLimiter, findRateLimitKey: isSameKey ? findRateLimitKey : undefined }
   return { ...given, ...shared, ...changed, middleware }
 }
 
@@ -124,23 +125,33 @@ export function settingsOf(given: CheckedClientOptions) {
     fresh: given.fresh ?? false,
     background: given.background ?? false,
     rateLimiter: given.rateLimiter ?? new AdaptiveRateLimiter(),
-    rateLimitKey: given.rateLimitKey ?? keyOf(given.rateLimiter, accessToken),
-    /** Returns the digest of the token, which is the key of a client without a `rateLimitKey`. */
-    findRateLimitKey: rememberDigest(accessToken as string),
+    findRateLimitKey: given.findRateLimitKey ?? keyFinder(given),
+  }
+}
+
+/** Returns the key of a client for its rate limiter. A digest takes a moment. */
+type FindKey = () => string | Promise<string>
+
+/**
+ * Finds the key when the client sends its first request. Only a limiter that the caller gave can be shared.
+ * Its key is the digest of a constant token, which identifies the connection in every process, and hides the token.
+ */
+function keyFinder({ rateLimitKey, rateLimiter, accessToken }: CheckedClientOptions): FindKey {
+  let key: string | Promise<string> | undefined = rateLimitKey
+  const isShared = rateLimiter !== undefined && typeof accessToken === 'string'
+  const digest = async () => {
+    // `crypto.subtle` is missing in pages without a secure context.
+    key = await sha256(accessToken as string).catch(createKey)
+    return key
+  }
+  return () => {
+    key ??= isShared ? digest() : createKey()
+    return key
   }
 }
 
 /** A key that no other client has. */
 const createKey = () => `client-${Math.random()}`
-const automaticKey = /^client-0\.\d+$/
-
-/**
- * Returns the default key of a client. Undefined if the key is the digest of the token, which other limiters can
- * compute too.
- */
-function keyOf(rateLimiter: RateLimiter | undefined, accessToken: unknown): string | undefined {
-  return rateLimiter !== undefined && typeof accessToken === 'string' ? undefined : createKey()
-}
 
 /** ky makes a `Request` with a combined signal. In some test environments, these classes are incompatible. */
 function checkRuntime(): void {
@@ -177,20 +188,6 @@ function checkRateLimiter(_: string, limiter: unknown): RateLimiter {
   checkObject('rateLimiter', limiter, 'Pass, for example, `new AdaptiveRateLimiter()`.')
   checkFunction('rateLimiter.acquire', Reflect.get(limiter, 'acquire'))
   return limiter as RateLimiter
-}
-
-/** The digest of a constant token identifies the connection in every process, and hides the token. */
-function rememberDigest(accessToken: string): () => string | Promise<string> {
-  let found: string | Promise<string> | undefined
-  const find = async () => {
-    // `crypto.subtle` is missing in pages without a secure context.
-    found = await sha256(accessToken).catch(createKey)
-    return found
-  }
-  return () => {
-    found ??= find()
-    return found
-  }
 }
 
 function checkMiddleware(name: string, given: unknown): readonly Middleware[] {

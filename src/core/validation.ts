@@ -32,7 +32,7 @@ function checkWithSchema(schema: StandardSchemaV1, value: unknown): Checked | Pr
     const issues = result.issues.length > 0 ? result.issues : [{}]
     return { value: undefined, mismatches: issues.map((issue) => toMismatch(issue, value)) }
   }
-  // A custom schema can throw.
+  // A custom schema can throw. A schema of this package, which only `lazySchema` makes, throws if it was not loaded.
   const fail = (thrown: unknown): Checked => {
     if (schema['~standard'].vendor === 'support-workspace-sdk') throw thrown
     return conclude({ issues: [] })

@@ -81,7 +81,7 @@ export type TimeoutErrorDetails = RequestErrorDetails & Pick<TimeoutError, 'limi
 export class TimeoutError extends RequestError {
   static override readonly kind: string = 'TimeoutError'
 
-  /** Which timeout expired: `timeout` (a single attempt) or `totalTimeout` (the whole call). */
+  /** Which timeout expired: `attempt` for `timeout` (a step of an attempt), `total` for `totalTimeout` (the whole call). */
   readonly limit: 'attempt' | 'total'
   /** The timeout, in milliseconds. */
   readonly timeout: number

@@ -144,7 +144,7 @@ export class Sending {
     try {
       await attempt.untilEnd((async () => before(look.client, this.#write.sender))())
     } catch (thrown) {
-      if (look.refusal !== undefined && thrown === look.refusal) throw attempt.heldBack(look.refusal.retryAfter)
+      if (look.refusal !== undefined && thrown === look.refusal) throw attempt.deferred(look.refusal.retryAfter)
       if (!attempt.signal.aborted) this.#declined = { thrown }
       throw thrown
     }

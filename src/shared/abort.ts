@@ -15,7 +15,7 @@ export function forwardAbort(signal: AbortSignal | null | undefined, controller:
   return () => unlisten(signal, abort)
 }
 
-/** Removes a listener. A caller's signal can throw, which must not replace what a call has come to. */
+/** Removes a listener. If the caller's signal throws, its error must not replace the result of the call. */
 export function unlisten(signal: AbortSignal | null | undefined, listener: () => void): void {
   notify(() => signal?.removeEventListener('abort', listener))
 }

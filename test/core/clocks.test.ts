@@ -180,6 +180,21 @@ describe('totalTimeout', () => {
     })
   })
 
+  test('includes the time of an asynchronous query schema, in each page of a list', async () => {
+    const validate = async (value: unknown) => {
+      await new Promise((resolve) => setTimeout(resolve, 900))
+      return { value }
+    }
+    const query = { '~standard': { version: 1, vendor: 'test', validate } } as const
+    const operation = { id: 'x', method: 'GET', path: '/x', query, envelope: 'list' } as const
+    const fetch = scripted(neverSettles)
+    const list = makeClient({ fetch, totalTimeout: 1_000 }).call(operation, { query: {} as never })
+    const result = rejection(Promise.resolve(list))
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(fetch.requests).toHaveLength(1)
+    expect(await settled(result)).toMatchObject({ name: 'TimeoutError', limit: 'total', attempts: [{ duration: 100 }] })
+  })
+
   test('spans all attempts of a call', async () => {
     const fetch = scripted(neverSettles)
     const client = makeClient({ fetch, timeout: 1_000, totalTimeout: 2_500, maxRetries: 10 })

@@ -18,6 +18,7 @@ describe('the message of a 422', () => {
       '422: email: has already been taken; name: is too long.',
     ],
     [{ errors: ['email is invalid'] }, '422: email is invalid.'],
+    [{ errors: { name: ["can't be blank"] } }, "422: name: can't be blank."],
     [
       { message: 'Validation failed', errors: [{ field: 'email', code: 'invalid' }] },
       '422: Validation failed (email: invalid).',
@@ -44,6 +45,9 @@ describe('the message of a 422', () => {
     'Ada Lovelace is taken',
     'the name ada is taken',
     '"somebody" is taken',
+    "'somebody' is taken",
+    "van 't Hart is taken",
+    '‘somebody’ is taken',
     'number 4711 is taken',
     'x'.repeat(81),
   ])('leaves out a reason that has a value or is long: %s', async (reason) => {

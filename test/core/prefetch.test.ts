@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { brokenConnection, json, makeClient, page, refusal, scripted } from '../helpers/client.ts'
+import { brokenConnection, json, makeClient, neverSettles, page, refusal, scripted } from '../helpers/client.ts'
 import { jitter } from '../helpers/clock.ts'
 import {
   type RawRequest,
@@ -152,6 +152,24 @@ describe('the next page', () => {
     const list = makeClient({ fetch, maxRetries: 0 }).conversations.list()
     await expect(list.toArray()).rejects.toMatchObject({ name })
     expect(fetch.requests).toHaveLength(3)
+  })
+
+  test("is not fetched again after the caller's abort", async () => {
+    const fetch = failingOnce(brokenConnection())
+    const controller = new AbortController()
+    let started = 0
+    const hooks = {
+      onOperationStart() {
+        started += 1
+      },
+    }
+    const client = makeClient({ fetch, hooks, accessToken: () => (started < 3 ? 'swot_1' : neverSettles()) })
+    const list = client.conversations.list({}, { signal: controller.signal }).pages()
+    for (let number = 1; number <= 2; number += 1) await list.next()
+    controller.abort('closing time')
+    await manyTurns()
+    await expect(list.next()).rejects.toBe('closing time')
+    expect(started).toBe(3)
   })
 
   test('is not fetched again after a permanent failure, nor without prefetch', async () => {

@@ -67,6 +67,16 @@ describe('a refused call', () => {
     expect(refusals).toBe(count)
   })
 
+  test('is not kept waiting by a thousand other operations that are served', async () => {
+    const fetch = scripted(({ url }) => (url.endsWith('first=1') ? slowDown.clone() : served()))
+    const client = makeClient({ fetch, totalTimeout: 600_000, rateLimiter: unlimited, rateLimitKey: 'org' })
+    await client.me()
+    const first = rejection(client.me({ extraQuery: { first: 1 } }))
+    await vi.advanceTimersByTimeAsync(5_000)
+    for (let id = 0; id <= 1_000; id += 1) await client.request('GET', `/items/${id}`)
+    expect(await settledAfterTimers(first)).toMatchObject({ name: 'RateLimitError', attempts: [{}, {}, {}] })
+  })
+
   test('waits on while another client of its limiter and key is served', async () => {
     const rateLimiter = new AdaptiveRateLimiter()
     const shared = { rateLimiter, rateLimitKey: 'org' }

@@ -2,8 +2,10 @@ import {
   type Attempt,
   type Method,
   type Outcome,
+  type OutgoingCall,
   RateLimitError,
   type Remedy,
+  type Reply,
   type RequestError,
 } from 'support-workspace-sdk'
 import { describe, expect, test, vi } from 'vitest'
@@ -30,6 +32,24 @@ test('a retry sends the whole body again', async () => {
   expect(await Promise.all(fetch.requests.map((request) => request.json()))).toEqual(
     Array.from({ length: 3 }, () => ({ body_html: '<p>Hi</p>' })),
   )
+})
+
+test('the attempts of an error stay the same after a retry', async () => {
+  const errors: RequestError[] = []
+  const guard = {
+    middleware: (call: OutgoingCall, next: (call: OutgoingCall) => Promise<Reply>) => next(call),
+    around: async (send: () => Promise<Reply>) =>
+      send().catch((error: RequestError) => {
+        errors.push(error)
+        throw error
+      }),
+  }
+  const fetch = scripted(refusal(429, 'x', { 'retry-after': '1' }), refusal(422, 'x'))
+  const client = makeClient({ fetch }).replaceOptions(() => ({ guard }))
+  const last = await settledAfterTimers(rejection(client.contacts.create({ email: 'a@example.com' })))
+  expect(errors.map(({ attempts }) => attempts)).toMatchObject([[{ status: 429 }], [{ status: 429 }, { status: 422 }]])
+  expect(errors.map(({ attempts }) => attempts[0]?.wait)).toEqual([undefined, 1_000])
+  expect(last).toBe(errors[1])
 })
 
 test.each([

@@ -76,7 +76,7 @@ export async function startNext(node, env) {
 /** Opens the page of the Next application in Chromium and returns the text of its client component. */
 export async function textInChromium(url, given) {
   const { chromium } = await import('playwright-core')
-  const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
+  const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium-headless-shell'
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
   try {
     const page = await browser.newPage()

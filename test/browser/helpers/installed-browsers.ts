@@ -13,9 +13,10 @@ interface InstalledBrowser {
 const browsers: Readonly<Record<'chromium' | 'firefox', InstalledBrowser>> = {
   chromium: {
     type: chromium,
-    path: '/usr/bin/chromium',
+    // Chromium without its windows takes two thirds of the time.
+    path: '/usr/bin/chromium-headless-shell',
     variable: 'CHROMIUM_PATH',
-    debianPackage: 'chromium',
+    debianPackage: 'chromium-headless-shell',
     options: {
       args: [
         '--no-sandbox',
