@@ -5,8 +5,6 @@ import { authorizeParameters, call, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
 
-describe('requests', () => {})
-
 describe('the state', () => {
   test('is the same for the same options, and depends on the seed', () => {
     const options = { conversations: 12, messagesPerConversation: 2 }
