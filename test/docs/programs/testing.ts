@@ -22,6 +22,13 @@ function passes(file: string, count: number, env: Record<string, string | undefi
   }
 }
 
+/** Tests the whole program of docs/fault-tests.md. */
+const testsProgram = `import { faultTestProgram } from 'support-workspace-sdk/fault-test'
+const report = await faultTestProgram([process.execPath, 'reply.mts'], { quick: true, sandbox: { conversations: 1 } })
+report.assert()
+console.log(...report.writes)
+`
+
 export const testing: Programs = {
   'docs/testing.md': {
     'reply.test.ts': passes('reply.test.ts', 2),
@@ -45,15 +52,14 @@ export const testing: Programs = {
       expect(exit).toBe(1)
       expect(stdout + stderr).toContain('LOST: the process killed after the effect at request')
     },
-    'reply.test.ts': async (reader) => {
-      await reader.save('reply.mts')
-      await passes('reply.test.ts', 1)(reader)
-    },
-    'reply.mts': async ({ run, useSandbox }) => {
+    'reply.mts': async ({ folder, run, useSandbox }) => {
       const sandbox = await useSandbox({ conversations: 1 })
       const { code, stderr } = await run()
       expect(code, stderr).toBe(0)
       expect(sandbox.state.writes).toHaveLength(2)
+      await writeFile(`${folder}/whole.mts`, testsProgram)
+      const whole = await run({ file: 'whole.mts' })
+      expect(whole.stdout, whole.stderr).toBe('messages.create notes.create\n')
     },
   },
   'docs/logging.md': {
