@@ -603,29 +603,6 @@ describe('what is stored', () => {
     })
   })
 
-  test('is not read by `list` and `send` once it is final', async () => {
-    const read: string[] = []
-    const inner = memoryStorage()
-    const storage: typeof inner = {
-      ...inner,
-      get: (key) => {
-        read.push(key)
-        return inner.get(key)
-      },
-      list: (prefix) => {
-        read.push(prefix)
-        return inner.list(prefix)
-      },
-    }
-    const { approvals, propose, approve, send } = open({ storage })
-    await propose()
-    await approve()
-    await send()
-    read.length = 0
-    expect([await approvals.list(), await send()]).toEqual([[], []])
-    expect(read.filter((key) => key.includes('final'))).toEqual([])
-  })
-
   test('is encrypted with a secret, for its key', async () => {
     // Encryption takes real time.
     vi.useRealTimers()

@@ -1,10 +1,9 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Sandbox } from 'support-workspace-sdk/sandbox'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { jitter } from '../helpers/clock.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
 import { type Given, run, start } from './run.ts'
@@ -144,11 +143,6 @@ describe('import contacts', () => {
     },
   )
 
-  test('names a file of UTF-16', async () => {
-    const { failure } = await importText(Buffer.from('\uFEFFemail\na@example.com\n', 'utf16le'))
-    expect(failure).toMatchObject({ message: expect.stringContaining('is UTF-16'), hint: 'Save it as UTF-8.' })
-  })
-
   test('lists the rows that it has not created', async () => {
     const [existing = ''] = addresses()
     const { stderr } = await importText(`email\n${existing}\na@example.com\na@example.com\n`)
@@ -197,12 +191,6 @@ describe('import contacts', () => {
     const { stderr } = await importText('"email","na;me"\r\n\r\n"a","x\r\ny\r\nz"\r\n,b\r\n', '--map', 'na;me=name')
     expect(stderr.match(/Line \d+/g)?.sort()).toEqual(['Line 5', 'Line 6'])
     expect((await importText('email,name\r\n"a\r\nb",c\r\nd\r\n')).failure.message).toContain('Line 4: The row has 1')
-  })
-
-  test('sends other columns as the fields that they are mapped to', async () => {
-    await importText('email,Phone\na@example.com,1\nb@example.com,\n', '--map', 'Phone=phone', '--undocumented')
-    const bodies = [{ email: 'a@example.com', phone: '1' }, { email: 'b@example.com' }]
-    expect(created().map(({ body }) => body)).toEqual(expect.arrayContaining(bodies))
   })
 
   test('--failed has the rows as they were, with the words of the service, and imports again', async () => {
@@ -299,12 +287,6 @@ describe('import contacts', () => {
     expect(stderr.split('\n').filter((line) => line.includes('checks whether'))).toHaveLength(1)
   })
 
-  test('outlasts an outage that ends another command', async () => {
-    jitter(0)
-    sandbox.faults.add({ path: /contacts$/, method: 'GET', status: 503, times: 8 })
-    expect((await importText('email\na@example.com\n')).code).toBe(0)
-  })
-
   test('stops when nothing is answered any more', async () => {
     sandbox.faults.add({ method: 'POST', drop: 'before-effect', times: Infinity })
     const rows = Array.from({ length: 40 }, (_, index) => `c${index}@example.com`)
@@ -381,12 +363,6 @@ describe('import contacts', () => {
     const writing = promisify(execFile)('sh', ['-c', `printf 'email\\na@example.com\\n' > ${place('pipe')}`])
     expect(await reading.ended).toMatchObject({ code: 0, lines: [{ created: 1 }] })
     await writing
-  })
-
-  test('refuses a folder', async () => {
-    mkdirSync(place('contacts'))
-    const { code, failure } = await importFile('contacts')
-    expect([code, failure.message]).toEqual([2, expect.stringContaining('contacts cannot be opened (EISDIR).')])
   })
 
   test('refuses a column that is not there', async () => {

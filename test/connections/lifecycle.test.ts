@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { AuthenticationError, type Remedy, ServerError } from '../../src/index.ts'
+import { AuthenticationError, type Remedy } from '../../src/index.ts'
 import type { ConnectionStoreOptions } from '../../src/oauth/index.ts'
 import type { Fault, Sandbox } from '../../src/sandbox/index.ts'
 import { AccessToken } from '../../src/shared/access-token.ts'
@@ -164,13 +164,6 @@ describe('verify', () => {
     const { key: other, storage } = await connected()
     const foreign = makeStore(sandbox, { storage, secret, clientId: 'another' })
     expect(await storeError(foreign.verify(other))).toMatchObject({ reason: 'identity_mismatch' })
-  })
-
-  test('rejects with the error of the call, and keeps the connection', async () => {
-    const { store, key } = await connected()
-    sandbox.failNext({ status: 503 })
-    expect(await rejection(store.verify(key))).toBeInstanceOf(ServerError)
-    expect(await store.get(key)).toBeDefined()
   })
 })
 

@@ -172,20 +172,6 @@ describe('the spans of a call that fails', () => {
     expect(call?.attributes).toMatchObject({ 'error.type': 'NetworkError', 'support_workspace.outcome': 'unknown' })
   })
 
-  test('end with the name of the reason when the caller aborts', async () => {
-    const { client, sandbox } = tracedSandbox()
-    sandbox.failNext({ latency: 60_000 })
-    const controller = new AbortController()
-    const result = rejection(client.me({ signal: controller.signal }))
-    await vi.advanceTimersByTimeAsync(1)
-    controller.abort()
-    await settledAfterTimers(result)
-    expect(spans().map(({ name, attributes }) => [name, attributes['error.type']])).toEqual([
-      ['GET /api/oauth/v1/me', 'AbortError'],
-      ['me', 'AbortError'],
-    ])
-  })
-
   test('are only one if nothing was sent', async () => {
     const { client } = tracedSandbox({ accessToken: () => Promise.reject(new TypeError('no token')) })
     await rejection(client.me())
