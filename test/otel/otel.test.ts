@@ -6,6 +6,8 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
+import * as conventions from '@opentelemetry/semantic-conventions'
+import { ATTR_URL_TEMPLATE } from '@opentelemetry/semantic-conventions/incubating'
 import { type ClientOptions, type Hooks, InvalidArgumentError, type RateLimiter } from 'support-workspace-sdk'
 import { type OtelHooksOptions, otelHooks } from 'support-workspace-sdk/otel'
 import { createSandbox } from 'support-workspace-sdk/sandbox'
@@ -141,6 +143,23 @@ describe('the spans of a call', () => {
     const pages = callSpans().map(({ name, attributes }) => `${name} ${attributes['support_workspace.page']}`)
     expect(pages).toEqual(['conversations.list 1', 'conversations.list 2', 'conversations.list 3'])
     expect(callSpans().map((call) => requestsOf(call).length)).toEqual([1, 1, 1])
+  })
+
+  test('have attributes with the names of the semantic conventions', async () => {
+    const { client, sandbox } = tracedSandbox()
+    sandbox.faults.add({ status: 503, times: 3 })
+    await settledAfterTimers(rejection(client.me()))
+    const names = new Set(requestSpans().flatMap(({ attributes }) => Object.keys(attributes)))
+    names.delete('support_workspace.request_id')
+    expect([...names].sort()).toEqual([
+      conventions.ATTR_ERROR_TYPE,
+      conventions.ATTR_HTTP_REQUEST_METHOD,
+      conventions.ATTR_HTTP_REQUEST_RESEND_COUNT,
+      conventions.ATTR_HTTP_RESPONSE_STATUS_CODE,
+      conventions.ATTR_SERVER_ADDRESS,
+      conventions.ATTR_SERVER_PORT,
+      ATTR_URL_TEMPLATE,
+    ])
   })
 
   test('send no trace context to the service', async () => {
