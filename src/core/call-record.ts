@@ -1,7 +1,7 @@
 import { type Attempt, isSupportWorkspaceError, type Outcome, type RequestError } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
 import { notify } from '../shared/notify.ts'
-import { CallClock, type WholeCall } from './call-clock.ts'
+import { CallClock, type OuterCall } from './call-clock.ts'
 import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
 import type { PreparedCall } from './input.ts'
 import type { ResponseHead } from './response.ts'
@@ -64,7 +64,7 @@ export class CallRecord {
     this.call = call
     this.settings = settings
     this.start = call.startedAt ?? performance.now()
-    this.clock = new CallClock(call.signal, this.start + call.totalTimeout, sending && wholeOf(call, sending))
+    this.clock = new CallClock(call.signal, this.start + call.totalTimeout, sending && outerCallOf(call, sending))
     this.#worst = sending?.isUnknown ? 'unknown' : 'not-sent'
     const { after, before } = call.query
     this.cursor = call.operation.envelope === 'list' ? (after ?? before ?? undefined) : undefined
@@ -223,8 +223,8 @@ export class CallRecord {
 }
 
 /** A read whose signal was replaced can finish after the call, because others might wait for its reply. */
-function wholeOf({ operation, signal }: PreparedCall, { whole, signal: ofCaller }: Sending): WholeCall {
-  return { signal: whole.signal, canFinish: operation.method === 'GET' && signal !== ofCaller }
+function outerCallOf({ operation, signal }: PreparedCall, { ended, signal: ofCaller }: Sending): OuterCall {
+  return { signal: ended.signal, canFinish: operation.method === 'GET' && signal !== ofCaller }
 }
 
 /** A request that has not ended. */

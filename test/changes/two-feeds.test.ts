@@ -78,3 +78,37 @@ test('what a feed leaves behind when it crashes is delivered, although another h
   for await (const { key } of new Process(service, storage, options).feed) keys.push(key)
   expect(keys).toEqual([left?.key])
 })
+
+test.each(['its list', 'the messages'])(
+  'messages are read a second time at least two seconds later, although another feed ended passes before a feed read %s',
+  async (held) => {
+    const service = new SimulatedService({ conversations: 2 })
+    const storage = await filled(service)
+    clock.now += 4000
+    const [id = ''] = service.conversations.keys()
+    const options = { interval: 4000, auditEvery: Number.POSITIVE_INFINITY, passes: 1 }
+    const read = (passes = 1) => new Process(service, storage, { ...options, passes }).read()
+    const { fetch } = service
+    const slow: typeof fetch = async (...request) => {
+      const isList = request[0].includes('/conversations?')
+      if (!isList && !request[0].includes(`${id}/messages`)) return fetch(...request)
+      const isHeld = isList === (held === 'its list')
+      if (isHeld) Object.assign(service, { fetch })
+      if (isHeld) await read(2)
+      if (isList) service.touch(id)
+      return fetch(...request)
+    }
+    Object.assign(service, { fetch: slow })
+    await read()
+    Object.assign(service, { fetch })
+    const before = service.counts.messages
+    clock.now += 1000
+    expect(await read()).toEqual([])
+    expect(service.counts.messages).toBe(before)
+    // Only the second reading can find it.
+    service.traits = { ...service.traits, follows: false }
+    const late = service.addMessage(id)
+    clock.now += 3000
+    expect(await read()).toEqual([`messages created ${late}`])
+  },
+)

@@ -3,7 +3,7 @@ import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Sandbox } from 'support-workspace-sdk/sandbox'
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
 import { type Given, run, start } from './run.ts'
@@ -264,27 +264,6 @@ describe('import contacts', () => {
     const last = await importFile('contacts.csv')
     expect(last).toMatchObject({ code: 0, lines: [{ created: 1, createdBefore: 1, unconfirmed: 0 }] })
     expect(addresses()).toEqual(expect.arrayContaining(['lost@example.com', 'found@example.com']))
-  })
-
-  test('counts down in one line of a terminal while a contact is looked for', async () => {
-    writeFileSync(place('contacts.csv'), 'email\nlost@example.com\n')
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] })
-    onTestFinished(() => void vi.useRealTimers())
-    sandbox.faults.add({ method: 'POST', drop: 'before-effect' })
-    const args = ['import', 'contacts', place('contacts.csv'), '--state', place('state'), '--confirm-timeout', '5']
-    const running = start(args, { env, terminals: ['stderr'] })
-    const shown: string[] = []
-    for (const seconds of [5, 4, 3]) {
-      await running.printed(`was created, for up to ${seconds} s.`, 'stderr')
-      shown.push(`${seconds}`)
-      await vi.advanceTimersByTimeAsync(1_000)
-    }
-    const ended = running.ended
-    for (let waited = 0; waited < 60; waited += 1) await vi.advanceTimersByTimeAsync(1_000)
-    const { code, stderr } = await ended
-    expect({ code, shown }).toEqual({ code: 65, shown: ['5', '4', '3'] })
-    // Each count replaces the one before it.
-    expect(stderr.split('\n').filter((line) => line.includes('checks whether'))).toHaveLength(1)
   })
 
   test('stops when nothing is answered any more', async () => {

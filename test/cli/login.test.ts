@@ -229,39 +229,6 @@ describe('login', () => {
     expect(stderr).toContain(message)
   })
 
-  test.each([
-    ['secret_sandbox', 0],
-    ['', 0],
-    ['other', 70],
-  ])('asks a person for the secret: with %j on this machine, the login ends with %i', async (secret, exit) => {
-    const { env, redirectUri } = await setUp()
-    const stdin = new PassThrough()
-    const given = { env: { ...env, SUPPORT_WORKSPACE_CLIENT_SECRET: undefined }, stdin, terminals: ['stdin', 'stderr'] }
-    const login = start(['login', '--for', 'contacts.list', '--redirect-uri', redirectUri], given as Given)
-    await login.printed('Client secret (Enter for that of a sandbox): ', 'stderr')
-    stdin.write(`${secret}\n`)
-    await login.printed('landed on.', 'stderr')
-    await browse(/^ {2}(http\S+)$/m.exec(login.output.stderr)?.[1] ?? '')
-    expect((await login.ended).code).toBe(exit)
-  })
-
-  test('a question without an answer is a mistake', async () => {
-    const stdin = new PassThrough()
-    const env = { XDG_DATA_HOME: folder() }
-    const login = start(['login', '--for', 'contacts.list'], { env, stdin, terminals: ['stdin', 'stderr'] })
-    for (const [question, answer] of [
-      ['Client id of your app: ', 'app_1'],
-      ['Redirect URI of your app: ', 'http://127.0.0.1:3000/callback'],
-      ['Client secret of your app: ', ''],
-    ] as const) {
-      await login.printed(question, 'stderr')
-      stdin.write(`${answer}\n`)
-    }
-    const message =
-      'No client secret was typed. Run it again and type that of your app, or set SUPPORT_WORKSPACE_CLIENT_SECRET.'
-    expect(await login.ended).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
-  })
-
   test('ends at once if the port is in use and stdin is closed', async () => {
     const { env, args } = await setUp({ redirectUri: `http://127.0.0.1:${await listeningPort()}/callback` })
     const { code, stderr } = await run(args, { env })

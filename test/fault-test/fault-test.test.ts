@@ -551,12 +551,6 @@ describe('a report', () => {
     ])
   })
 
-  test('explains what looks like a failure and is none', async () => {
-    const report = await faultTest(readMe, { faults: ['unavailable-from-here', 'rate-limited'] })
-    expect(String(report)).toContain('\n\ngave-up: the fault lasted for every repeat, so it could not be done.')
-    expect(String(await faultTest(readMe, { faults: ['rate-limited'] }))).not.toContain('gave-up')
-  })
-
   test('says what the job wrote', async () => {
     const only = ['rate-limited@1']
     const reports = [await faultTest(readMe, { only }), await faultTest(reply, { only })]

@@ -2,8 +2,7 @@ import { inspect } from 'node:util'
 import type { CallOptions, ClientOptions, Middleware, SupportWorkspace } from 'support-workspace-sdk'
 import { type UnconfirmedWriteError, WriteJournal } from 'support-workspace-sdk/journal'
 import type { FaultRule, SandboxOptions } from 'support-workspace-sdk/sandbox'
-import { type KeyValueStorage, memoryStorage, singleProcessStorage, sqliteStorage } from 'support-workspace-sdk/storage'
-import { createStorage } from 'unstorage'
+import { type KeyValueStorage, memoryStorage, sqliteStorage } from 'support-workspace-sdk/storage'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { rejection } from '../helpers/client.ts'
@@ -708,13 +707,6 @@ describe('the storage', () => {
     expect(await rejection(reply())).toMatchObject({ name: 'UnprocessableError' })
     expect(await journal.get('reply')).toBeUndefined()
     expect(await reply('reply', {}, 'Corrected')).toMatchObject({ id: sent()[0] })
-  })
-
-  test('may parse what looks like JSON', async () => {
-    const { on, sent } = open()
-    const { reply } = on(singleProcessStorage(createStorage()))
-    expect(await reply()).toMatchObject({ id: sent()[0] })
-    expect(await reply()).toEqual({ id: sent()[0] })
   })
 
   const closed = sqliteStorage(':memory:')

@@ -38,9 +38,3 @@ test.each([
   expect(response).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
   expect(JSON.parse(response.split('\r\n\r\n')[1] ?? '')).toEqual({ error, error_description: expect.any(String) })
 })
-
-test('uses the path of an absolute target', async () => {
-  const response = await sendRaw(sandbox, request('GET', `http://localhost${me}`, 'x'))
-  expect(response.toString()).toMatch(/^HTTP\/1.1 401 /)
-  expect(sandbox.requests[0]?.path).toBe(me)
-})
