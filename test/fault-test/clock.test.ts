@@ -161,15 +161,6 @@ test.each<[name: string, pass: () => Promise<unknown>]>([
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
   expect(turns).toBe(turnsOfRun)
 })
-test('a loop of immediates that a job leaves behind is named', async () => {
-  passQuickly()
-  const leave = async () =>
-    setImmediate(function again() {
-      setImmediate(again)
-    })
-  await expect(runAsJob(leave)).rejects.toThrow('waiting for real input or output (Immediate)')
-})
-
 test('time is real outside the job, and the globals are restored afterwards', async () => {
   const globals = () => [setTimeout, clearInterval, Date, performance.now, Math.random, AbortSignal.timeout]
   const before = globals()

@@ -142,24 +142,6 @@ describe('a damaged response', () => {
   })
 })
 
-describe('latency', () => {
-  test('delays the response after the write took effect', async () => {
-    sandbox.failNext({ latency: 60_000 })
-    const controller = new AbortController()
-    const path = `${conversations}/${sandbox.state.conversations[0]?.id}/notes`
-    const response = fetch(`${sandbox.url}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${sandbox.issueToken({ actor: 'self' })}`, 'content-type': 'application/json' },
-      body: '{"body_html":"Once"}',
-      signal: controller.signal,
-    })
-    await expect.poll(() => noteWrites()).toBe(1)
-    expect(sandbox.requests.at(-1)?.status).toBeUndefined()
-    controller.abort()
-    await expect(response).rejects.toThrow('aborted')
-  })
-})
-
 describe('fault rules', () => {
   test('match requests by method and path', async () => {
     sandbox.faults.add({ status: 500, method: 'post' })

@@ -100,15 +100,6 @@ describe('conversations', () => {
 })
 
 describe('messages and notes', () => {
-  test('are listed most recent first', async () => {
-    sandbox = await start({ conversations: 1, messagesPerConversation: 40, maxLimit: 40 })
-    const { id, last_message_inserted_at } = firstConversation()
-    const { data } = (await asOwner(sandbox, 'GET', `/conversations/${id}/messages?limit=40`)).body
-    const times: number[] = data.map((message: { inserted_at: number }) => message.inserted_at)
-    expect(times).toEqual(times.toSorted((one, other) => other - one))
-    expect(last_message_inserted_at).toBe(times[0])
-  })
-
   test('are sent, edited and deleted by their author', async () => {
     const conversation = firstConversation()
     const path = `/conversations/${conversation.id}/messages`
