@@ -617,29 +617,6 @@ describe('what is stored', () => {
     })
   })
 
-  test('is not read by `list` and `send` once it is final', async () => {
-    const read: string[] = []
-    const inner = memoryStorage()
-    const storage: typeof inner = {
-      ...inner,
-      get: (key) => {
-        read.push(key)
-        return inner.get(key)
-      },
-      list: (prefix) => {
-        read.push(prefix)
-        return inner.list(prefix)
-      },
-    }
-    const { approvals, propose, approve, send } = open({ storage })
-    await propose()
-    await approve()
-    await send()
-    read.length = 0
-    expect([await approvals.list(), await send()]).toEqual([[], []])
-    expect(read.filter((key) => key.includes('final'))).toEqual([])
-  })
-
   test('is encrypted with a secret, for its key', async () => {
     // Encryption takes real time.
     vi.useRealTimers()
@@ -726,19 +703,6 @@ describe('what is stored', () => {
     const approvals = new Approvals({ workspace: clientOf(sandbox, { fetch }), storage })
     expect(await Array.fromAsync(approvals.send())).toMatchObject([{ key: 'r', state: 'sent' }])
     expect(bodies).toEqual([recorded.content.text])
-  })
-
-  test('by another version with another format is not sent, and said to be so', async () => {
-    const { storage, send, sent } = open()
-    const key = 'approvals:open:r'
-    await storage.compareAndSet(key, null, encoded(key, { ...recorded, format: 2 }))
-    const error = await rejection(send())
-    expect(error).toMatchObject({
-      name: 'ApprovalsError',
-      key: 'r',
-      message: expect.stringContaining('another version'),
-    })
-    expect(sent()).toEqual([])
   })
 
   test('is forgotten without its texts, and is never sent again', async () => {

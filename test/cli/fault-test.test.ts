@@ -44,12 +44,4 @@ describe('a folder that cannot be copied leaves nothing behind', () => {
     expect({ code, left }).toEqual({ code: 2, left: [] })
     expect(stderr).toContain('is no file, folder or link: inner/special.')
   })
-
-  test('because the copy would be in it', async () => {
-    const folder = createFolder()
-    mkdirSync(join(folder, 'tmp'))
-    const { code, left } = await runWith(folder, join(folder, 'tmp'))
-    expect(code).not.toBe(0)
-    expect(left).toEqual([])
-  })
 })

@@ -1,15 +1,13 @@
 import { execFile } from 'node:child_process'
-import { randomUUID, scryptSync } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { DatabaseSync } from 'node:sqlite'
 import { setImmediate as namedImmediate, setTimeout as namedTimeout } from 'node:timers'
 import { setInterval as everySecond, setImmediate as immediate, setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
-import { gzip, gzipSync } from 'node:zlib'
+import { gzip } from 'node:zlib'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type FaultTestWorld, faultTest } from '../../src/fault-test/index.ts'
 
@@ -108,33 +106,6 @@ describe('what is under way is awaited before a timer fires:', { retry: 3 }, () 
   async function nest(depth: number): Promise<void> {
     if (depth > 0) await Promise.resolve().then(() => nest(depth - 1))
   }
-})
-
-test('what ended at once is not awaited', async () => {
-  const pass = async () => {
-    randomUUID()
-    scryptSync('password', 'salt', 32)
-    gzipSync('text')
-    clearImmediate(setImmediate(() => {}))
-    new DatabaseSync(':memory:').exec('CREATE TABLE items (id)')
-    const start = process.uptime()
-    await wait(hour)
-    return process.uptime() - start
-  }
-  const [first = 0] = await runAsJob(pass)
-  // Longer than that, and a fault test says that the job waits for real input.
-  expect(first).toBeLessThan(2)
-})
-
-test('a job that computes for long before it loads a module is not taken for one that waits for nothing', async () => {
-  let uptime = 0
-  vi.spyOn(process, 'uptime').mockImplementation(() => uptime)
-  const load = async () => {
-    uptime += 10
-    await WebAssembly.compile(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0))
-    return 'loaded'
-  }
-  expect(await runAsJob(load)).toEqual(['loaded', 'loaded'])
 })
 
 test('a loop that waits for a time ends', async () => {

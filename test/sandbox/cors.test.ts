@@ -53,12 +53,6 @@ describe('CORS', () => {
     expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([429, '*'])
   })
 
-  test('applies a fault for OPTIONS to a preflight', async () => {
-    const sandbox = await start()
-    sandbox.faults.add({ status: 500, method: 'OPTIONS' })
-    expect((await preflight(sandbox)).status).toBe(500)
-  })
-
   test('has no preflights if it is off', async () => {
     expect((await preflight(await start({ cors: false }))).status).toBe(405)
   })
