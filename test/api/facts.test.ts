@@ -23,12 +23,6 @@ describe('operations', () => {
       new Set([repeat]),
     )
   })
-
-  test('name the page of each actor that is printed', () => {
-    const [, actors = ''] = /## Actors\n([\s\S]*?)\n## /.exec(servicePage) ?? []
-    const byReference = ['contacts.create', 'messages.delete', 'conversations.assign', 'members.update'] as const
-    for (const id of byReference) expect(actors).toContain(operations[id].sources[0]?.section)
-  })
 })
 
 describe('fields', () => {

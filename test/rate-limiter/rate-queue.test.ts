@@ -530,15 +530,6 @@ describe('a key that is not used for a while keeps', () => {
     expect(queue.sent).toHaveLength(0)
   })
 
-  test('its request in flight', async () => {
-    const queue = makeQueue({ maxConcurrency: 1 })
-    await queue.send({}, 'a')
-    useAnother(queue.limiter)
-    void queue.send({}, 'b')
-    await vi.advanceTimersByTimeAsync(0)
-    expect(queue.names).toBe('a')
-  })
-
   test('its request in flight, and the call that is held back', async () => {
     const queue = makeQueue({ maxConcurrency: 1 })
     for (const name of ['a', 'b']) void queue.send({ operation: name === 'a' ? get : post }, name)

@@ -124,17 +124,6 @@ describe('the data', () => {
       expect(html).toMatch(new RegExp(`organization=${id}#data" aria-current="true"`))
     }
   })
-
-  test('has the messages and notes of a conversation, newest first', async () => {
-    const token = sandbox.issueToken({ actor: 'self' })
-    const id = sandbox.state.conversations[2]?.id
-    const path = `/api/oauth/v1/conversations/${id}`
-    await call(sandbox, token, 'POST', `${path}/notes`, { body_html: '<p>A note</p>' })
-    await call(sandbox, token, 'POST', `${path}/messages`, { body_html: '<p>Late</p>' })
-    const { text } = await open(sandbox)
-    expect(text).toMatch(/ note api, [\d :-]+ <p>A note<\/p>/)
-    for (const { body_html } of sandbox.state.messages(id ?? '')) expect(text).toContain(body_html)
-  })
 })
 
 const forms: readonly [path: string, fields: Record<string, string>][] = [

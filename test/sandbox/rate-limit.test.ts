@@ -47,19 +47,6 @@ describe('rateLimit', () => {
     expect(await allowedCount(sandbox)).toBe(capacity)
   })
 
-  test('does not count logins and CORS preflights', async () => {
-    const { sandbox } = limited('1/h')
-    const headers = { origin: 'https://app.example', 'access-control-request-method': 'GET' }
-    const uncounted = async () => [
-      (await me(sandbox, { method: 'OPTIONS', headers })).status,
-      (await sandbox.fetch(`${sandbox.url}/api/oauth/authorize`)).status,
-      (await sandbox.fetch(`${sandbox.url}/api/oauth/token`, { method: 'POST' })).status,
-    ]
-    expect(await uncounted()).toEqual([204, 400, 400])
-    expect(await allowedCount(sandbox)).toBe(1)
-    expect(await uncounted()).toEqual([204, 400, 400])
-  })
-
   test('leaves faults to the requests that it allows', async () => {
     const { sandbox, clock } = limited('1/s')
     await me(sandbox)
