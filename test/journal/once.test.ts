@@ -612,6 +612,24 @@ test('`forget` removes the oldest record first, so that what was written because
   expect(removed.map((key) => key.includes('later'))).toEqual([false, true])
 })
 
+test.each<[string, Partial<FaultRule>, (world: ReturnType<typeof open>) => Promise<unknown>]>([
+  ['is sent again', { drop: 'before-effect' }, ({ reply }) => reply('reply', { resendIfAbsent: true })],
+  ['is found', { drop: 'before-effect', lateEffect: 120_000 }, ({ reply }) => reply()],
+  ['is resolved', { drop: 'before-effect', lateEffect: 120_000 }, ({ journal }) => journal.resolve('reply', 'applied')],
+])('`forget` counts from when a lost write %s', async (_, fault, apply) => {
+  const world = openWith(fault)
+  await rejection(world.reply())
+  const days = 30 * 86_400_000
+  await vi.advanceTimersByTimeAsync(days + 60_000)
+  await apply(world)
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(await world.journal.forget(days)).toBe(0)
+  await world.reply()
+  expect(world.sent()).toHaveLength(1)
+  await vi.advanceTimersByTimeAsync(days)
+  expect(await world.journal.forget(days)).toBe(1)
+})
+
 describe('two keys with the same text in one place', () => {
   test('do not take the effect of each other', async () => {
     const { reply, sent, fail } = open()
@@ -630,6 +648,7 @@ describe('two keys with the same text in one place', () => {
     expect(await journal.forget(3_600_000)).toBe(1)
     expect(await rejection(reply('one'))).toMatchObject(absent)
     await journal.resolve('one', 'applied')
+    await vi.advanceTimersByTimeAsync(3_600_000)
     expect(await journal.forget(3_600_000)).toBe(2)
     expect(sent()).toHaveLength(2)
   })
