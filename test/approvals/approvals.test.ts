@@ -705,6 +705,18 @@ describe('what is stored', () => {
     expect(bodies).toEqual([recorded.content.text])
   })
 
+  test('by another version with another format is not sent, and said to be so', async () => {
+    const { storage, send, sent } = open()
+    const key = 'approvals:open:r'
+    await storage.compareAndSet(key, null, encoded(key, { ...recorded, format: 2 }))
+    expect(await rejection(send())).toMatchObject({
+      name: 'ApprovalsError',
+      key: 'r',
+      message: expect.stringContaining('another version'),
+    })
+    expect(sent()).toEqual([])
+  })
+
   test('is forgotten without its texts, and is never sent again', async () => {
     const { storage, approvals, propose, approve, send, sent } = open()
     await propose()

@@ -158,23 +158,4 @@ describe('the consent decision', () => {
     const response = await authorize(sandbox, { auto: 'allow', actor: 'self', role: 'agent', scope: 'users:write' })
     expect(redirectParameters(response).error).toBe('invalid_scope')
   })
-
-  test('can be sent as JSON and returns the redirect location', async () => {
-    const send = (changes: Record<string, unknown>): Promise<Response> => {
-      const body = JSON.stringify({ ...Object.fromEntries(authorizeParameters()), ...changes })
-      return fetch(sandbox.url + consent, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-    }
-    const target_organization_id = sandbox.state.organization.id
-    const allowed = (await (await send({ target_organization_id })).json()) as { redirect_to: string }
-    expect(allowed.redirect_to).toMatch(/^http:\/\/localhost:3000\/callback\?code=code_[0-9a-f]+&state=/)
-
-    const denied = (await (await send({ target_organization_id, decision: 'deny' })).json()) as { redirect_to: string }
-    expect(denied.redirect_to).toContain('error=access_denied')
-
-    const missing = await send({})
-    expect(missing.status).toBe(400)
-    expect(await missing.json()).toMatchObject({ error: 'invalid_request' })
-    expect((await send({ target_organization_id: 7 })).status).toBe(400)
-    expect((await send({ target_organization_id, state: 7 })).status).toBe(400)
-  })
 })

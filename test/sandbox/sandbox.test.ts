@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createSandbox, type SandboxState, startSandbox } from '../../src/sandbox/index.ts'
-import { authorizeParameters, call, useSandboxes } from './helpers.ts'
+import { call, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
 
@@ -58,13 +58,6 @@ describe('the state', () => {
 })
 
 describe('fetch', () => {
-  test('returns a redirect, or rejects it with `redirect: error`', async () => {
-    const sandbox = createSandbox({ autoConsent: 'allow' })
-    const url = `${sandbox.url}/api/oauth/authorize?${authorizeParameters()}`
-    expect((await sandbox.fetch(url)).status).toBe(302)
-    await expect(sandbox.fetch(url, { redirect: 'error' })).rejects.toThrow(new TypeError('fetch failed'))
-  })
-
   test.each([
     ['refused', { code: 'ECONNREFUSED', syscall: 'connect' }],
     ['before-effect', { code: 'UND_ERR_SOCKET' }],
