@@ -23,9 +23,6 @@ export interface Feed {
   readonly rows: { readonly conversations: Rows; readonly contacts: Rows }
 }
 
-/** After this many conversations in a row that could not be read, a pass ends. */
-const mostFailures = 5
-
 /**
  * A second reading of messages begins so many milliseconds after the pass of the first. A `Date` has whole seconds, so
  * this makes at least two seconds.
@@ -45,7 +42,6 @@ export class Pass {
   private constructor(feed: Feed, progress: Progress) {
     this.feed = feed
     this.progress = progress
-    feed.reader.failures = 0
   }
 
   /**
@@ -147,11 +143,6 @@ export class Pass {
       throwIfAborted(settings.signal)
     }
     return left
-  }
-
-  /** Whether so many conversations could not be read that the pass ends. */
-  get hasFailed(): boolean {
-    return this.feed.reader.failures >= mostFailures
   }
 
   tell(message: string, hint: string): void {
