@@ -1,6 +1,7 @@
 import type { Contact, Conversation, Message } from '../client/index.ts'
 import { SupportWorkspaceError } from '../errors/index.ts'
 import { throwIfAborted } from '../shared/abort.ts'
+import { secondsOf } from '../shared/time.ts'
 import type { Entries } from '../storage/interface.ts'
 import type { Change, WatchedList } from './change.ts'
 import type { Counts, FeedSettings } from './feed-options.ts'
@@ -103,13 +104,13 @@ export class Pass {
   /**
    * Compares fingerprints of an item. Undefined if there is nothing to report.
    *
-   * @param isLater whether an item without a time has come after the start of the feed
+   * @param isLater whether an earlier reading lacked the item, so that it is new whatever its time is
    */
   kindOf(list: WatchedList, { inserted_at: time }: Item, old: string | undefined, print: string, isLater = false) {
     if (old === undefined) {
       const { starts } = this.progress
       const start = starts[list] ?? starts.messages ?? 0
-      return start === 0 || (typeof time === 'number' ? time >= start : isLater) ? 'created' : undefined
+      return start === 0 || isLater || (secondsOf(time) ?? 0) >= start ? 'created' : undefined
     }
     if (old === print) return undefined
     if (areComparable(old, print)) return 'updated'

@@ -2,7 +2,7 @@ import type { Contact, Conversation } from '../client/index.ts'
 import { isTurn } from './fingerprints.ts'
 import { readMessages } from './messages.ts'
 import { type Changes, type List, type Pass, settleTime } from './pass.ts'
-import { changeOf, replace } from './records.ts'
+import { acknowledge, changeOf, replace } from './records.ts'
 import type { Mark } from './rows.ts'
 
 /**
@@ -131,6 +131,9 @@ async function* miss(pass: Pass, list: List, id: string, isHeld: boolean): Chang
     yield* pass.report(records.messages, id)
     await reader.patiently(() => records.messages.change(id, () => ({ write: null, result: undefined })))
   }
-  await rows.update(id, { outbox: [changeOf(list, 'deleted', id, id)] })
-  yield* pass.deliver(list, id)
+  const deletion = changeOf(list, 'deleted', id, id)
+  await rows.update(id, { outbox: [deletion] })
+  if (settings.watch.has(list)) yield* pass.deliver(list, id)
+  // Nobody asks for the deletion, so only the row goes.
+  else rows.adopt(id, (await reader.patiently(() => acknowledge(records[list], id, deletion.key))).left)
 }

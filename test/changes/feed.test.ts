@@ -274,6 +274,42 @@ describe('since now', () => {
     ])
   })
 
+  test.each([
+    ['milliseconds', (seconds: number) => seconds * 1000],
+    ['a text', (seconds: number) => new Date(seconds * 1000).toISOString() as never],
+    ['nothing', () => undefined],
+  ])('takes what the first reading finds for old if the service sends its time as %s', async (_, timeOf) => {
+    const service = new SimulatedService({ conversations: 3 })
+    const give = () => {
+      for (const { messages } of service.conversations.values())
+        for (const item of messages.values())
+          if (Number(item.inserted_at) < 1e11) item.inserted_at = timeOf(Number(item.inserted_at))
+    }
+    give()
+    clock.now += 60_000
+    const storage = memoryStorage()
+    expect(await new Process(service, storage, now).read()).toEqual([])
+    const message = service.addMessage(firstOf(service))
+    give()
+    expect(await new Process(service, storage, now).read()).toContain(`messages created ${message}`)
+  })
+
+  test('reports what comes to a conversation that was read, although the clock of `Date` is ahead', async () => {
+    const service = new SimulatedService({ conversations: 3 })
+    const { fetch } = service
+    const ahead: typeof fetch = async (...request) => {
+      const response = await fetch(...request)
+      response.headers.set('date', new Date(clock.now + 120_000).toUTCString())
+      return response
+    }
+    Object.assign(service, { fetch: ahead })
+    const storage = memoryStorage()
+    expect(await new Process(service, storage, now).read()).toEqual([])
+    clock.now += 30_000
+    const message = service.addMessage(firstOf(service))
+    expect(await new Process(service, storage, now).read()).toContain(`messages created ${message}`)
+  })
+
   test('goes on from its first start after a restart', async () => {
     const service = new SimulatedService({ conversations: 3 })
     clock.now += 60_000
@@ -372,6 +408,33 @@ describe('deletions', () => {
     await read()
     expect((await read()).sort()).toEqual(left.map((each) => `messages deleted ${each}`).sort())
   })
+})
+
+test.each([
+  [['messages'], 0],
+  [['conversations', 'messages'], 6],
+  [['conversations'], 6],
+] as const)('a removed conversation is forgotten with `watch: %j`', async (watch, reported) => {
+  const service = new SimulatedService({ conversations: 30 })
+  const storage = await filled(service, { watch })
+  const gone = [...service.conversations.keys()].slice(0, 6)
+  const options = { ...slow, watch, passes: 3 }
+  const changes: string[] = []
+  const run = new Process(service, storage, { ...options, passes: 18 })
+  let lists = 0
+  service.onRequest = (path) => {
+    if (path === '/conversations' && lists++ % 3 === 0 && gone.length > 0) service.removeConversation(gone.shift()!)
+  }
+  changes.push(...(await run.read()))
+  expect(changes).toHaveLength(reported)
+  expect(run.problems.filter(({ conversationId }) => conversationId === undefined)).toEqual([])
+  const before = service.counts.messages
+  expect(await new Process(service, storage, options).read()).toEqual([])
+  expect(service.counts.messages).toBe(before)
+})
+
+test('an empty `watch` is refused', () => {
+  expect(() => new Process(new SimulatedService({}), memoryStorage(), { watch: [] })).toThrow('`watch` is empty')
 })
 
 describe('a change that was not acknowledged', () => {
@@ -537,6 +600,43 @@ describe('errors', () => {
     expect(changes.filter((change) => change.startsWith('messages')).sort()).toEqual(added.sort())
   })
 
+  test.each(['messages', 'what is missing'])(
+    'that use up the time of each job do not keep %s of the others from being read',
+    async (what) => {
+      const service = new SimulatedService({ conversations: 8 })
+      const storage = await filled(service)
+      const ids = [...service.conversations.keys()]
+      const [broken, others] = [ids.slice(2, 5), [...ids.slice(0, 2), ...ids.slice(5)]]
+      const changes: string[] = []
+      for (const id of ids) {
+        if (what === 'messages') service.addMessage(id)
+        else if (broken.includes(id)) service.hidden.add(id)
+        else service.removeConversation(id)
+      }
+      for (let job = 1; job <= 60; job += 1) {
+        const controller = new AbortController()
+        service.answer = (path) => {
+          if (!isMessagesOf(path, broken)) return undefined
+          controller.abort(new RangeError('Stop.'))
+          return failure(500, 'unavailable')
+        }
+        const options = { ...slow, maxDeletions: 10, passes: 1, signal: controller.signal }
+        const { feed } = new Process(service, storage, options)
+        try {
+          for await (const { resource, kind, id, ...change } of feed) {
+            const owner = 'conversationId' in change ? change.conversationId : id
+            if (others.includes(owner)) changes.push(`${resource} ${kind}`)
+          }
+        } catch (error) {
+          expect(error).toBeInstanceOf(RangeError)
+        }
+        clock.now += 4000
+      }
+      const expected = what === 'messages' ? 'messages created' : 'conversations deleted'
+      expect(changes.filter((change) => change === expected)).toHaveLength(5)
+    },
+  )
+
   test('of five conversations that stay broken do not keep the others from being read', async () => {
     const service = new SimulatedService({ conversations: 20 })
     const ids = [...service.conversations.keys()]
@@ -603,43 +703,6 @@ describe('errors', () => {
       await expect(new Process(service, memoryStorage(), { passes: 1 }).read()).rejects.toBeInstanceOf(kind)
     }
   })
-
-  test.each(['messages', 'what is missing'])(
-    'that use up the time of each job do not keep %s of the others from being read',
-    async (what) => {
-      const service = new SimulatedService({ conversations: 8 })
-      const storage = await filled(service)
-      const ids = [...service.conversations.keys()]
-      const [broken, others] = [ids.slice(2, 5), [...ids.slice(0, 2), ...ids.slice(5)]]
-      const changes: string[] = []
-      for (const id of ids) {
-        if (what === 'messages') service.addMessage(id)
-        else if (broken.includes(id)) service.hidden.add(id)
-        else service.removeConversation(id)
-      }
-      for (let job = 1; job <= 60; job += 1) {
-        const controller = new AbortController()
-        service.answer = (path) => {
-          if (!isMessagesOf(path, broken)) return undefined
-          controller.abort(new RangeError('Stop.'))
-          return failure(500, 'unavailable')
-        }
-        const options = { ...slow, maxDeletions: 10, passes: 1, signal: controller.signal }
-        const { feed } = new Process(service, storage, options)
-        try {
-          for await (const { resource, kind, id, ...change } of feed) {
-            const owner = 'conversationId' in change ? change.conversationId : id
-            if (others.includes(owner)) changes.push(`${resource} ${kind}`)
-          }
-        } catch (error) {
-          expect(error).toBeInstanceOf(RangeError)
-        }
-        clock.now += 4000
-      }
-      const expected = what === 'messages' ? 'messages created' : 'conversations deleted'
-      expect(changes.filter((change) => change === expected)).toHaveLength(5)
-    },
-  )
 
   test.each([
     ['without an id', [{ status: 'open' }], 'an entry without a valid `id`'],
