@@ -16,7 +16,7 @@ const sabotages: readonly Sabotage[] = [
   ['nothing is broken', 'approvals/index.ts', '@module', '@module'],
   [
     'staleness is not checked',
-    'approvals/sender.ts',
+    'approvals/look.ts',
     "if (!(await isOurs())) throw new Prevented('stale'",
     "if (message.id === '') throw new Prevented('stale'",
   ],
@@ -31,13 +31,13 @@ const sabotages: readonly Sabotage[] = [
   ],
   [
     'an expiry is checked only before the journal is asked',
-    'approvals/sender.ts',
-    "    if (isOver(approved)) throw new Prevented('expired', 'It has expired.')\n",
+    'approvals/look.ts',
+    "    if (isOver(this.entry)) throw new Prevented('expired', 'It has expired.')\n",
     '',
   ],
   [
     'the token of another person may send',
-    'approvals/sender.ts',
+    'approvals/look.ts',
     'if (person?.service !== service || person.organization !== organization || person.author !== author) {',
     "if (author === '') {",
   ],
@@ -50,7 +50,7 @@ const sabotages: readonly Sabotage[] = [
   [
     'a write is sent although another text was approved meanwhile',
     'approvals/records.ts',
-    ' && isSameVersion(now, approved)',
+    ' && isSameVersion(now, ours?.entry)',
     '',
   ],
   [

@@ -35,9 +35,10 @@ export interface ProposeOptions {
   /**
    * The messages that the draft has read: their ids, or the id of the newest one, which stands for all that are older.
    * Messages of the same second count as unknown, because nobody knows their order. Null: no message makes the proposal
-   * stale.
+   * stale. Pass it if your function takes time to draft, because the default is read after the function has ended, so
+   * that a message that arrives meanwhile counts as known.
    *
-   * @default the messages that are there now
+   * @default the messages that are there when the function has ended
    */
   readonly basis?: Basis | undefined
   /**

@@ -2,7 +2,7 @@
 
 import { type SupportWorkspace, TokenIdentities } from '../client/index.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
-import { usedTwice } from '../journal/interface.ts'
+import { ServiceClock, usedTwice } from '../journal/interface.ts'
 import { bindMethods } from '../shared/bind-methods.ts'
 import {
   checkFunction,
@@ -72,8 +72,9 @@ export class Approvals {
     this.#workspace = workspace
     const storage = checkStorage(given.storage as KeyValueStorage)
     this.#records = new Records(storage, secret)
-    this.#identities = new TokenIdentities(workspace.withOptions({ fresh: true }))
-    this.#sender = new Sender({ ...given, workspace, storage }, this.#records, this.#identities)
+    const clock = new ServiceClock()
+    this.#identities = new TokenIdentities(workspace.withOptions({ middleware: clock.middleware, fresh: true }))
+    this.#sender = new Sender({ ...given, workspace, storage }, this.#records, this.#identities, clock)
     bindMethods(this)
   }
 
@@ -168,7 +169,7 @@ export class Approvals {
       if (!isSeen) throw notAllowed(key, 'approved', now, 'is not what the person saw')
       const { body } = toProposal(key, now)
       const earlier = wanted === digest ? now.earlier : [...now.earlier, { digest, body }]
-      return written({ ...now, ...edit, earlier, state: 'approved', decisions })
+      return written({ ...now, ...edit, earlier, state: 'approved', decisions, approvedAt: approval.at })
     })
   }
 
@@ -233,7 +234,10 @@ export class Approvals {
    * @param age in milliseconds, at least 3_600_000 (an hour)
    */
   forget(age: number): Promise<number>
-  /** Erases a proposal that is pending. Returns whether there was one. The key is free then. */
+  /**
+   * Erases a proposal that is pending, and returns whether there was one. The key is free then. If the key was begun
+   * anew, the proposal that had ended before is there again, until `forget(age)` removes its text.
+   */
   forget(key: string): Promise<boolean>
   async forget(what: number | string): Promise<number | boolean> {
     if (typeof what === 'string') {

@@ -1,6 +1,7 @@
 import type { SupportWorkspace } from '../client/index.ts'
 import type { OutgoingCall } from '../core/index.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
+import { pagesOf } from '../journal/interface.ts'
 import { checkText, mustBe } from '../shared/check-options.ts'
 import type { ApprovedContent } from './proposal.ts'
 
@@ -41,7 +42,7 @@ export async function knownAt(
     throw new InvalidArgumentError('basis', problem, 'Leave `basis` out.')
   }
   if (typeof basis === 'object') return { known: sorted(basis) }
-  const messages = await reader.messages.list(conversation, { limit: 50 }).toArray()
+  const messages = (await Array.fromAsync(pagesOf((query) => reader.messages.list(conversation, query)))).flat()
   const newest = messages.reduce<(typeof messages)[number] | undefined>(
     (latest, each) => ((each.inserted_at ?? 0) > (latest?.inserted_at ?? -1) ? each : latest),
     undefined,

@@ -105,6 +105,10 @@ export interface ProposalEntry
   /** Counts how often the key was begun anew. The entry with the highest number counts. */
   readonly epoch: number
   readonly content: ApprovedContent
+  /** When a person has approved what it is now. */
+  readonly approvedAt?: number | undefined
+  /** The ids of newer messages that the last look has let pass. */
+  readonly passed?: readonly string[] | undefined
   /** The record of the journal. It is in here, so that one compare-and-set decides whether the write is sent. */
   readonly write?: WriteRecord | undefined
 }
@@ -121,7 +125,10 @@ export function isOver({ content: { expiresAt } }: ProposalEntry): boolean {
   return expiresAt !== undefined && expiresAt <= Date.now()
 }
 
-export function toProposal(key: string, { epoch, content, write, ...rest }: ProposalEntry): Proposal {
+export function toProposal(
+  key: string,
+  { epoch, content, write, approvedAt, passed, ...rest }: ProposalEntry,
+): Proposal {
   const { service, operation, parameters, text, answers, isChecked, ...shown } = content
   const { conversation_id: conversationId } = parameters
   return {
@@ -167,5 +174,6 @@ export const fields: FieldChecks<ProposalEntry> = {
   decisions: isListOf(hasFields({ decision: isText, by: isText, at: Number.isFinite, digest: isText })),
   earlier: isListOf(hasFields({ digest: isText })),
   ...{ reason: isOptional(isText), id: isOptional(isText) },
+  ...{ approvedAt: isOptional(Number.isFinite), passed: isOptional(isListOf(isText)) },
   write: isOptional(hasFields(recordFields)),
 }

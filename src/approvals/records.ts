@@ -19,6 +19,14 @@ type OnUnreadable = (error: ApprovalsError) => void
 /** What to do with an entry, and what to return. */
 export type Decision<Result> = Change<Result, ProposalEntry> | Promise<Change<Result, ProposalEntry>>
 
+/** A proposal that is being sent. */
+interface UnderWay {
+  /** The proposal as it was approved. */
+  readonly entry: ProposalEntry
+  /** The ids of newer messages that its last look has let pass. */
+  readonly passed: ReadonlySet<string>
+}
+
 /**
  * The proposals by key. An entry that has not ended is on the open shelf, and one that has ended is moved to the final
  * shelf: it is written there before it is removed here. An open entry counts only if its epoch is later than the one of
@@ -70,7 +78,8 @@ export class Records {
       const epoch = now === undefined ? 1 : now === final ? final.epoch + 1 : now.epoch
       return { write: write && { ...write, epoch }, result }
     })
-    await this.#tidy(key)
+    // The change is made. What this cannot tidy, the next `open` does.
+    await this.#tidy(key).catch(() => {})
     return result
   }
 
@@ -132,9 +141,9 @@ export class Records {
    * Returns where the journal keeps the records of what is sent. A record is a field of the entry, so that one
    * compare-and-set decides that the proposal is sent rather than rejected, changed, stale or expired.
    *
-   * @param sending the entries that this process sends, as they were approved
+   * @param underWay what this process sends
    */
-  forJournal(sending: ReadonlyMap<string, ProposalEntry | undefined>): WriteEntries {
+  forJournal(underWay: ReadonlyMap<string, UnderWay | undefined>): WriteEntries {
     return {
       get: async (key) => (await this.get(key))?.write,
       change: (key, decide) =>
@@ -143,13 +152,14 @@ export class Records {
           const isResult = write?.state === 'applied'
           // What has ended keeps its record.
           if (write === undefined || (now && isFinal(now) && (write === null || isResult))) return { result }
-          const approved = sending.get(key)
-          const isApproved = now?.state === 'approved' && isSameVersion(now, approved)
+          const ours = underWay.get(key)
+          const isApproved = now?.state === 'approved' && isSameVersion(now, ours?.entry)
           // A response counts, whatever a person has decided about the unconfirmed write meanwhile.
           if (now === undefined || (now.write === undefined && !isApproved && !isResult)) {
             throw notAllowed(key, 'sent', now)
           }
-          return { write: { ...now, write: write ?? undefined, state: write ? 'sending' : 'approved' }, result }
+          const passed = ours ? [...ours.passed] : now.passed
+          return { write: { ...now, write: write ?? undefined, state: write ? 'sending' : 'approved', passed }, result }
         }),
       pages: (onUnreadable) => this.#written(onUnreadable),
       isForeign: (key) => this.isForeign(key),

@@ -1,11 +1,12 @@
-import type { Message, SupportWorkspace, TokenIdentities } from '../client/index.ts'
+import type { SupportWorkspace, TokenIdentities } from '../client/index.ts'
 import { checkSignal } from '../core/index.ts'
 import { isSupportWorkspaceError, RequestError, type SupportWorkspaceError } from '../errors/index.ts'
-import { type Sender as Person, UnconfirmedWriteError, WriteJournal } from '../journal/interface.ts'
+import { type Sender as Person, type ServiceClock, UnconfirmedWriteError, WriteJournal } from '../journal/interface.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import { type Check, checkInteger, readOptions } from '../shared/check-options.ts'
 import { ApprovalsError, isDamage } from './approvals-error.ts'
 import type { ApprovalsOptions } from './approvals-options.ts'
+import { Look, Prevented } from './look.ts'
 import { isFinal, isIntact, isOver, type Proposal, type ProposalEntry, toProposal } from './proposal.ts'
 import { isSameVersion, type Records } from './records.ts'
 
@@ -38,33 +39,34 @@ const sendChecks = {
   signal: checkSignal,
 } satisfies Record<keyof SendOptions, Check<unknown>>
 
-/** Why the last look prevents a write. Without an end, the proposal is left to somebody else. */
-class Prevented extends Error {
-  readonly end: 'stale' | 'expired' | undefined
-  constructor(end: Prevented['end'], reason: string) {
-    super(reason)
-    this.end = end
-  }
-}
-
 /** How long another process may be sending before its write counts as lost, in milliseconds. */
-const longestSending = 150_000
+const shortestSending = 150_000
+/** The same for a write with a longer time limit, which can be infinite. */
+const longestSending = 3_600_000
 
 /** Sends what was approved. */
 export class Sender {
   readonly #records: Records
   readonly #journal: WriteJournal
   readonly #identities: TokenIdentities
-  readonly #ignore: ((message: Message) => boolean) | undefined
-  /** What this process is sending, as it was approved. */
-  readonly #underWay = new Map<string, ProposalEntry | undefined>()
+  readonly #ignore: ApprovalsOptions['ignore']
+  readonly #clock: ServiceClock
+  /** The last looks at what this process is sending. */
+  readonly #underWay = new Map<string, Look | undefined>()
 
-  constructor({ storage, ignore, ...options }: ApprovalsOptions, records: Records, identities: TokenIdentities) {
+  /** @param clock learns the time of the service when `identities` asks it */
+  constructor(
+    { storage, ignore, ...options }: ApprovalsOptions,
+    records: Records,
+    identities: TokenIdentities,
+    clock: ServiceClock,
+  ) {
     // What was approved is sent as it is, so no middleware changes it.
     const workspace = options.workspace.replaceOptions(() => ({ middleware: [] }))
     this.#records = records
     this.#journal = new WriteJournal({ workspace, storage, entries: records.forJournal(this.#underWay) })
     this.#identities = identities
+    this.#clock = clock
     this.#ignore = ignore
   }
 
@@ -115,14 +117,13 @@ export class Sender {
 
   /** Returns the keys of what is to be sent, by conversation, in the order of approval. */
   async #due(onUnreadable: (error: ApprovalsError) => void): Promise<string[][]> {
-    const due: { readonly key: string; readonly entry: ProposalEntry; readonly approvedAt: number | undefined }[] = []
+    const due: { readonly key: string; readonly entry: ProposalEntry }[] = []
     for await (const [key, entry] of this.#records.open(onUnreadable)) {
-      const approvedAt = entry.decisions.find(({ digest }) => digest === entry.digest)?.at
-      if (entry.state !== 'pending' || isOver(entry)) due.push({ key, entry, approvedAt })
+      if (entry.state !== 'pending' || isOver(entry)) due.push({ key, entry })
     }
     if (due.length === 0) return []
     const { organization, author } = await this.#identities.current()
-    due.sort((one, other) => (one.approvedAt ?? 0) - (other.approvedAt ?? 0))
+    due.sort((one, other) => (one.entry.approvedAt ?? 0) - (other.entry.approvedAt ?? 0))
     const groups = new Map<string, string[]>()
     for (const { key, entry } of due) {
       const { content } = entry
@@ -141,7 +142,7 @@ export class Sender {
     try {
       const entry = await this.#records.get(key)
       if (entry === undefined || isFinal(entry)) return undefined
-      if (isSendingElsewhere(entry)) return 'elsewhere'
+      if (this.#isSendingElsewhere(entry)) return 'elsewhere'
       if (entry.state !== 'sending' && isOver(entry)) return await this.#end(key, entry, 'expired')
       if (entry.state === 'pending') return undefined
       if (!(await isIntact(entry))) {
@@ -149,21 +150,23 @@ export class Sender {
         if (entry.state === 'approved') return await this.#end(key, entry, 'refused', { error })
         return { key, state: 'unconfirmed', proposal: toProposal(key, entry), error }
       }
-      this.#underWay.set(key, entry)
-      return await this.#sendEntry(key, entry, signal)
+      const look = new Look(key, entry, this.#records, this.#ignore)
+      this.#underWay.set(key, look)
+      return await this.#sendEntry(key, look, signal)
     } finally {
       this.#underWay.delete(key)
     }
   }
 
-  async #sendEntry(key: string, entry: ProposalEntry, signal: AbortSignal | undefined) {
+  async #sendEntry(key: string, look: Look, signal: AbortSignal | undefined) {
+    const { entry } = look
     const { operation, parameters: path, query, text, answers, known } = entry.content
     const input = { path, query, ...(text !== undefined && { body: JSON.parse(text) as unknown }) }
     const isMessage = operation.id === 'messages.create' && operation.evidence !== undefined
     // The journal also says whose token sends it.
-    const before = (client: SupportWorkspace, person?: Person) => this.#look(key, entry, client, person)
-    // A message that the draft has read is not the reply, also if it has the same text.
-    const once = { before, ...(isMessage && { answers, known }) }
+    const before = (client: SupportWorkspace, person?: Person) => look.run(client, person)
+    // What was there before the reply is not the reply, also if it has the same text.
+    const once = { before, ...(isMessage && { answers, known: [...(known ?? []), ...look.passed] }) }
     try {
       const { id } = await this.#journal.once(key, (client) => client.callAgain(operation, input, { signal }), once)
       await this.#records.noteSent(entry.content, id)
@@ -174,28 +177,6 @@ export class Sender {
     }
   }
 
-  /** The last look: everything that can have changed since a person approved. */
-  async #look(key: string, approved: ProposalEntry, client: SupportWorkspace, person: Person | undefined) {
-    const { service, organization, author, known, parameters, operation } = approved.content
-    if (person?.service !== service || person.organization !== organization || person.author !== author) {
-      throw new Prevented(undefined, 'The token belongs to somebody else.')
-    }
-    if (isOver(approved)) throw new Prevented('expired', 'It has expired.')
-    if (known === undefined || parameters.conversation_id === undefined) return
-    const messages = client.messages.list(parameters.conversation_id, { limit: 50 }, { prefetch: false })
-    for await (const message of messages) {
-      const isOurs = () => this.#records.isOurs(approved.content, message.id)
-      if (known.includes(message.id) || this.#ignore?.(message) === true || (await isOurs())) continue
-      if (await this.#records.isSiblingSending(key, approved.content)) {
-        throw new RequestError(`"${key}" was not sent, because another reply to the same message is being sent.`, {
-          ...{ operation: operation.id, outcome: 'not-sent', remedy: 'retry', hint: 'The next `send` tries again.' },
-        })
-      }
-      // The other one can have been noted since.
-      if (!(await isOurs())) throw new Prevented('stale', `The message ${message.id} is newer.`)
-    }
-  }
-
   /** Returns what became of a proposal that was not sent, or not for sure. Throws what concerns every proposal. */
   async #resultOf(
     key: string,
@@ -203,14 +184,15 @@ export class Sender {
     thrown: unknown,
     signal: AbortSignal | undefined,
   ): Promise<SendResult | undefined> {
+    if (signal?.aborted || !isSupportWorkspaceError(thrown)) throw thrown
+    const isOfAll = thrown.remedy === 'reconnect' || (thrown.remedy === 'retry' && !(thrown instanceof RequestError))
+    if (isOfAll) throw thrown
     const now = await this.#records.get(key)
     // Another process or a person has ended or changed it first.
     if (now === undefined || isFinal(now) || now.state === 'pending' || !isSameVersion(now, entry)) return undefined
-    if (signal?.aborted || !isSupportWorkspaceError(thrown)) throw thrown
     const result = (state: SendResult['state']) => ({ key, state, proposal: toProposal(key, now), error: thrown })
     if (thrown instanceof UnconfirmedWriteError) return result('unconfirmed')
-    const isOfAll = thrown.remedy === 'reconnect' || (thrown.remedy === 'retry' && !(thrown instanceof RequestError))
-    if (isOfAll || thrown instanceof ApprovalsError) throw thrown
+    if (thrown instanceof ApprovalsError) throw thrown
     if (now.state === 'sending') return result('unconfirmed')
     if (thrown.remedy === 'retry') return result('postponed')
     return this.#end(key, now, 'refused', { error: thrown })
@@ -232,11 +214,14 @@ export class Sender {
     })
     return entry && { key, state, proposal: toProposal(key, entry), ...(error && { error }) }
   }
-}
 
-/** Whether another process is probably sending it now. Its clock can differ, which only delays the check. */
-function isSendingElsewhere({ write }: ProposalEntry): boolean {
-  return write?.state === 'sending' && Math.abs(Date.now() - write.sentAt) < longestSending
+  /** Whether another process is probably sending it now. */
+  #isSendingElsewhere({ write }: ProposalEntry): boolean {
+    if (write?.state !== 'sending') return false
+    const { sentAt, changedAt = sentAt, timeout } = write
+    const longest = Math.min(Math.max(shortestSending, timeout), longestSending)
+    return Math.abs(this.#clock.now() - changedAt) < longest
+  }
 }
 
 function changed(key: string): ApprovalsError {

@@ -125,7 +125,11 @@ async function takeTurn(record: CallRecord): Promise<(result: 'served' | Failure
     record.isStarved = (served.get(name) ?? 0) <= servedBefore
     if (failure?.head?.status === 429) return notify(end, { retryAfter: failure.retryAfter })
     const hasServed = result === 'served' || failure?.head?.isRefused === true
-    if (hasServed) countServed(served, name)
+    if (hasServed) {
+      if (served.size >= mostOperations) served.clear()
+      lastServed += 1
+      served.set(name, lastServed)
+    }
     notify(end, undefined, hasServed ? undefined : 'unserved')
   }
 }
@@ -186,7 +190,10 @@ let lastServed = 0
 /** The last served request of each operation and key. The clients of a rate limiter share a budget, so they count together. */
 const servedRequests = /* @__PURE__ */ new WeakMap<RateLimiter, Map<string, number>>()
 
-/** Maximum number of operations, because paths of `request()` can contain ids, so the map could grow without end. */
+/**
+ * Maximum number of operations, because paths of `request()` can contain ids, so the map could grow without end. When
+ * the map is cleared, a waiting call counts at most one retry too many.
+ */
 const mostOperations = 1_000
 
 function servedBy(rateLimiter: RateLimiter): Map<string, number> {
@@ -195,12 +202,4 @@ function servedBy(rateLimiter: RateLimiter): Map<string, number> {
   const served = new Map<string, number>()
   servedRequests.set(rateLimiter, served)
   return served
-}
-
-function countServed(served: Map<string, number>, name: string): void {
-  lastServed += 1
-  // The operations stay in the order of their last requests.
-  served.delete(name)
-  served.set(name, lastServed)
-  if (served.size > mostOperations) served.delete(served.keys().next().value as string)
 }

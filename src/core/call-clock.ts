@@ -1,8 +1,8 @@
 import { unlisten } from '../shared/abort.ts'
 import { longestTimer } from '../shared/check-options.ts'
 
-/** The call that the caller made, if a middleware sends it. The middleware can send it more than once. */
-export interface WholeCall {
+/** The call that the caller made, if middleware runs around it. The middleware can send it more than once. */
+export interface OuterCall {
   /** Aborts when the caller has the result. */
   readonly signal: AbortSignal
   /** Whether a request under way can finish after that. */
@@ -16,7 +16,7 @@ export interface WholeCall {
  */
 export class CallClock {
   readonly #caller: AbortSignal | undefined
-  readonly #whole: WholeCall | undefined
+  readonly #outer: OuterCall | undefined
   readonly #deadline: number
   /** Aborts the step under way. */
   #step = new AbortController()
@@ -32,11 +32,11 @@ export class CallClock {
   /**
    * @param deadline when the time of the call is over, in milliseconds of `performance.now()`
    */
-  constructor(caller: AbortSignal | undefined, deadline: number, whole?: WholeCall) {
+  constructor(caller: AbortSignal | undefined, deadline: number, outer?: OuterCall) {
     this.#caller = caller
-    this.#whole = whole
+    this.#outer = outer
     this.#deadline = deadline
-    whole?.signal.addEventListener('abort', this.#onWholeEnd)
+    outer?.signal.addEventListener('abort', this.#onOuterEnd)
     if (caller?.aborted) this.#onAbort()
     else caller?.addEventListener('abort', this.#onAbort)
   }
@@ -66,7 +66,7 @@ export class CallClock {
   /** Ends the call if its time is over, because synchronous work can outrun the timer. Returns whether it has ended. */
   checkEnd(): boolean {
     if (this.remaining <= 0) this.#expire()
-    if (this.#whole?.signal.aborted) this.#onWholeEnd()
+    if (this.#outer?.signal.aborted) this.#onOuterEnd()
     return this.end !== undefined
   }
 
@@ -75,7 +75,7 @@ export class CallClock {
   }
 
   /**
-   * Returns the result of a request. If the whole call ends meanwhile, `canFinish` says whether the request ends too.
+   * Returns the result of a request. If the outer call ends meanwhile, `canFinish` says whether the request ends too.
    */
   async runRequest<Value>(request: PromiseLike<Value>, limit: number, errorAtLimit: () => unknown): Promise<Value> {
     this.#isSending = true
@@ -125,13 +125,13 @@ export class CallClock {
   /** Stops following the signals. */
   stop(): void {
     if (this.#caller !== undefined) unlisten(this.#caller, this.#onAbort)
-    if (this.#whole !== undefined) unlisten(this.#whole.signal, this.#onWholeEnd)
+    if (this.#outer !== undefined) unlisten(this.#outer.signal, this.#onOuterEnd)
   }
 
   readonly #onAbort = () => this.#endWith((this.#caller as AbortSignal).reason, false)
 
-  readonly #onWholeEnd = () => {
-    const { signal, canFinish } = this.#whole as WholeCall
+  readonly #onOuterEnd = () => {
+    const { signal, canFinish } = this.#outer as OuterCall
     if (!canFinish || !this.#isSending) this.#endWith(signal.reason, false)
   }
 

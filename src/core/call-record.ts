@@ -1,7 +1,7 @@
 import { type Attempt, isSupportWorkspaceError, type Outcome, type RequestError } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
 import { notify } from '../shared/notify.ts'
-import { CallClock, type WholeCall } from './call-clock.ts'
+import { CallClock, type OuterCall } from './call-clock.ts'
 import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
 import type { PreparedCall } from './input.ts'
 import type { ResponseHead } from './response.ts'
@@ -28,8 +28,8 @@ export interface Failure {
   readonly head: ResponseHead | undefined
   /** How long the service asks to wait, in milliseconds. */
   readonly retryAfter: number | undefined
-  /** Whether the request was not sent, because the response to a request that has to go before it was a 429. */
-  readonly isDeferred?: boolean
+  /** Whether the response was a 429. Without a response, the request was deferred after the 429 of another one. */
+  readonly isLimited: boolean
 }
 
 /** A call under way, with what its layers share: its clock, attempts, secrets and last failure. Emits its events. */
@@ -64,7 +64,7 @@ export class CallRecord {
     this.call = call
     this.settings = settings
     this.start = call.startedAt ?? performance.now()
-    this.clock = new CallClock(call.signal, this.start + call.totalTimeout, sending && wholeOf(call, sending))
+    this.clock = new CallClock(call.signal, this.start + call.totalTimeout, sending && outerCallOf(call, sending))
     this.#worst = sending?.isUnknown ? 'unknown' : 'not-sent'
     const { after, before } = call.query
     this.cursor = call.operation.envelope === 'list' ? (after ?? before ?? undefined) : undefined
@@ -152,7 +152,7 @@ export class CallRecord {
     this.attempts = first === undefined ? [failed] : [first, ...later.slice(2 - listedAttempts), failed]
     // The error was made before the end of its attempt was known.
     Object.assign(error, { attempts: this.attempts })
-    this.failure = { error, head, retryAfter: head && retryAfterOf(head) }
+    this.failure = { error, head, retryAfter: head && retryAfterOf(head), isLimited: head?.status === 429 }
     return error
   }
 
@@ -162,18 +162,18 @@ export class CallRecord {
    * @param retryAfter how long the service asks to wait, in milliseconds
    */
   defer(error: RequestError, retryAfter: number | undefined): RequestError {
-    this.failure = { error, head: undefined, retryAfter, isDeferred: true }
+    this.failure = { error, head: undefined, retryAfter, isLimited: true }
     return error
   }
 
   /** Announces that the last request is sent again after a delay in milliseconds. */
   announceRetry(wait: number): void {
-    if (this.failure?.isDeferred) {
+    const { head, error, isLimited } = this.failure as Failure
+    if (isLimited && head === undefined) {
       this.announceWait(wait)
       return
     }
     this.attempts = [...this.attempts.slice(0, -1), { ...(this.attempts.at(-1) as Attempt), wait }]
-    const { head, error } = this.failure as Failure
     // A body that is cut off comes with the status of a success.
     const reason = head?.isErrorResponse ? head.status : error.name
     this.#emit('onRetry', () => ({ attempt: this.sent, wait, reason }))
@@ -223,8 +223,8 @@ export class CallRecord {
 }
 
 /** A read whose signal was replaced can finish after the call, because others might wait for its reply. */
-function wholeOf({ operation, signal }: PreparedCall, { whole, signal: ofCaller }: Sending): WholeCall {
-  return { signal: whole.signal, canFinish: operation.method === 'GET' && signal !== ofCaller }
+function outerCallOf({ operation, signal }: PreparedCall, { ended, signal: ofCaller }: Sending): OuterCall {
+  return { signal: ended.signal, canFinish: operation.method === 'GET' && signal !== ofCaller }
 }
 
 /** A request that has not ended. */

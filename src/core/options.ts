@@ -87,7 +87,7 @@ export interface ClientOptions<A extends Actor = Actor> {
   readonly timeout?: number | undefined
   /**
    * Timeout for a whole call, in milliseconds: every attempt, the functions called before it, and every wait. In a list,
-   * each page is a call. `Infinity` for no timeout.
+   * each page is a call. The time of middleware outside of `next` does not count. `Infinity` for no timeout.
    *
    * @default 120_000
    */

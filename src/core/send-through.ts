@@ -20,7 +20,7 @@ export interface Sending {
   /** The signal of the caller, which a middleware can replace. */
   readonly signal: AbortSignal | undefined
   /** Aborts when the call has ended. Nothing is sent after that. */
-  readonly whole: AbortController
+  readonly ended: AbortController
 }
 
 type Send = (call: PreparedCall) => Promise<Reply>
@@ -32,9 +32,9 @@ export async function sendThrough(
   send: (call: PreparedCall, sending: Sending) => Promise<Reply>,
 ): Promise<Reply> {
   const { signal } = call
-  const whole = new AbortController()
-  const sending: Sending = { isUnknown: false, first: undefined, isSent: false, signal, whole }
-  // One object for the whole call, by which a journal knows that a middleware repeats the call.
+  const ended = new AbortController()
+  const sending: Sending = { isUnknown: false, first: undefined, isSent: false, signal, ended }
+  // The same object each time, so that a journal notices when a middleware repeats the call.
   const operation = Object.freeze({ ...call.operation })
   const pass = (each: Middleware, next: Send) => async (given: PreparedCall) => {
     throwIfAborted(given.signal)
@@ -60,7 +60,7 @@ export async function sendThrough(
   try {
     return await middleware.reduceRight<Send>((next, each) => pass(each, next), innermost)(call)
   } finally {
-    whole.abort(new DOMException('The call has ended.', 'AbortError'))
+    ended.abort(new DOMException('The call has ended.', 'AbortError'))
   }
 }
 
@@ -76,7 +76,7 @@ function sendOnce(
 ): Promise<Reply> {
   if (sending.first !== undefined) return sending.first
   const { operation } = call
-  if (sending.whole.signal.aborted) throw misuse(operation, 'called `next` after the call had ended')
+  if (sending.ended.signal.aborted) throw misuse(operation, 'called `next` after the call had ended')
   sending.isSent = true
   const sent = send(call, sending)
   if (operation.method === 'GET' || operation.method === 'DELETE') return sent

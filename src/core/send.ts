@@ -66,12 +66,7 @@ async function sendUntilDone(record: CallRecord, url: string): Promise<Reply> {
   const isRepeated = ({ error }: { readonly error: unknown }) => {
     const failure = record.failureOf(error)
     if (failure === undefined || clock.checkEnd()) return false
-    const failed = {
-      remedy: failure.error.remedy,
-      isLimited: failure.head?.status === 429 || failure.isDeferred === true,
-      isStarved: record.isStarved,
-      retryAfter: failure.retryAfter,
-    }
+    const failed = { ...failure, remedy: failure.error.remedy, isStarved: record.isStarved }
     const limits = {
       maxRetries: call.maxRetries,
       maxRetryAfter: settings.maxRetryAfter,

@@ -3,10 +3,10 @@
 
 import type { SupportWorkspace, User, WriteOperationId } from '../client/index.ts'
 import type { Paginated } from '../core/index.ts'
-import { BadRequestError, UnprocessableError } from '../errors/index.ts'
 import { redact } from '../errors/redact.ts'
 import { type JsonObject, sortedJson } from '../shared/json.ts'
 import { secondsOf } from '../shared/time.ts'
+import { pagesOf } from './pages.ts'
 
 /** An unconfirmed write, as `find` receives it. */
 export interface SentWrite {
@@ -241,21 +241,13 @@ async function search(
     list === 'messages' || list === 'notes'
       ? workspace[list].list(conversation_id, query, options)
       : workspace[list].list(query, options)
-  return searchIn(read({ limit: 100 }), judge, isUnique).catch((thrown: unknown) => {
-    // The maximum of `limit` is not documented, so the service might reject 100.
-    if (!(thrown instanceof BadRequestError || thrown instanceof UnprocessableError)) throw thrown
-    return searchIn(read({}), judge, isUnique)
-  })
-}
-
-async function searchIn(items: Paginated<Item>, judge: (item: Item) => Verdict, isUnique: boolean) {
   const found: Item[] = []
   let isClear = true
   let count = 0
-  for await (const { data } of items.pages()) {
+  for await (const page of pagesOf(read)) {
     count += 1
     if (count > mostPages) return undefined
-    for (const item of data) {
+    for (const item of page) {
       const verdict = judge(item)
       if (verdict && isUnique) return [item]
       if (verdict) found.push(item)

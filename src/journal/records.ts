@@ -52,6 +52,8 @@ export interface WriteRecord extends Omit<WriteEntry, 'key'> {
   readonly attempt: string
   /** Longest duration of an attempt, in milliseconds. */
   readonly timeout: number
+  /** When the write was last sent, or found to be applied, in milliseconds since the Unix epoch on the service's clock. */
+  readonly changedAt?: number | undefined
   /** How long processes have checked the write while it was `sending`, in milliseconds. */
   readonly watched?: number | undefined
 }
@@ -62,6 +64,7 @@ export const recordFields: FieldChecks<WriteRecord> = {
   ...{ operation: isText, path: isText, place: isText, input: isText, attempt: isText },
   ...{ id: isOptional(isText), mark: isOptional(isText), author: isOptional(isText) },
   ...{ sentAt: Number.isFinite, timeout: Number.isFinite, watched: isOptional(Number.isFinite) },
+  changedAt: isOptional(Number.isFinite),
 }
 
 /** Where the records of a journal are. */

@@ -69,7 +69,10 @@ export class Sending {
     try {
       const reply = await next()
       const id = idOf(reply.data)
-      if (this.stored !== undefined) await this.#answer({ ...this.stored, state: 'applied', id })
+      if (this.stored !== undefined) {
+        const changedAt = this.#shared.clock.now()
+        await this.#answer({ ...this.stored, state: 'applied', id, changedAt })
+      }
       return { reply, id }
     } catch (thrown) {
       await this.#change.catch(() => {})
@@ -161,13 +164,20 @@ export class Sending {
 
   async #take(): Promise<void> {
     const { records, clock } = this.#shared
-    const sentAt = this.stored?.sentAt ?? clock.now()
-    const next: WriteRecord = { ...this.#write.record, state: 'sending', attempt: randomId(), sentAt }
-    if (!(await records.replace(this.#key, this.stored, next))) {
+    const { stored } = this
+    const changedAt = clock.now()
+    // The effect can be the one of the first attempt.
+    const sentAt = stored?.sentAt ?? changedAt
+    // A record that could not be taken back keeps its id, so that whichever of the two is there is taken back later.
+    const attempt = this.#isRefused && stored ? stored.attempt : randomId()
+    const next: WriteRecord = { ...this.#write.record, state: 'sending', attempt, sentAt, changedAt }
+    // If the storage fails, the record might be there, and is taken back.
+    this.stored = next
+    if (!(await records.replace(this.#key, stored, next))) {
+      this.stored = stored
       this.#isOutdated = true
       throw new SupportWorkspaceError('Another process sends this write.', { hint: 'Wait for it.' })
     }
-    this.stored = next
     this.#isRefused = false
   }
 

@@ -43,7 +43,8 @@ export async function watch(
     notify(shared.onCheck, { key, operation, since: sentAt, until: clock.now() + Math.max(0, Math.ceil(left())) })
     const finding = await untilAborted(lookFor(write, key, found, shared), signal)
     if ('effect' in finding) {
-      await records.replace(key, stored, { ...stored, state: 'applied', id: finding.effect.id })
+      const applied = { ...stored, state: 'applied', id: finding.effect.id, changedAt: clock.now() } as const
+      await records.replace(key, stored, applied)
       shared.unconfirmed = 0
       return undefined
     }

@@ -240,7 +240,8 @@ export class WriteJournal<A extends Actor = Actor> {
   async resolve(key: string, as: 'applied' | 'absent'): Promise<void> {
     checkOneOf('as', as, ['applied', 'absent'])
     const stored = await this.#shared.records.get(checkText('key', key))
-    const next = as === 'applied' && stored ? ({ ...stored, state: 'applied' } as const) : undefined
+    const changedAt = this.#shared.clock.now()
+    const next = as === 'applied' && stored ? ({ ...stored, state: 'applied', changedAt } as const) : undefined
     if (stored === undefined) {
       const problem = `The journal has no record of the write "${key}".`
       throw new InvalidArgumentError('key', problem, '`journal.list` shows the writes.')
@@ -252,7 +253,7 @@ export class WriteJournal<A extends Actor = Actor> {
   }
 
   /**
-   * Removes the records of applied writes that are older than `olderThan`, and returns their number. **Warning:** after
+   * Removes the records of writes that are applied for longer than `olderThan`, and returns their number. **Warning:** after
    * this, the next `once` with the key of a removed record sends the write again.
    *
    * Keeps a record while an unconfirmed write could be mistaken for it. The journal cannot read approvals with a
@@ -269,9 +270,9 @@ export class WriteJournal<A extends Actor = Actor> {
     const open = new Set<string | undefined>()
     // A record that cannot be read stays, and keeps no other one.
     for await (const entry of records.all(() => {})) {
-      const { state, sentAt, mark } = entry[1]
+      const { state, sentAt, changedAt = sentAt, mark } = entry[1]
       if (state !== 'applied') open.add(mark)
-      else if (sentAt <= last) old.push(entry)
+      else if (changedAt <= last) old.push(entry)
     }
     let isUnclear = false
     const onUnreadable = () => {

@@ -198,7 +198,7 @@ export const checkRate = textThat<RequestRate>('a number of requests per s, min 
 const maxCount = 100_000
 
 /** The check of each option. */
-export const optionChecks = {
+const optionChecks = {
   port: integer(0, 65_535),
   host: nonEmptyText,
   allowedHosts: listOf('an array of host names without a port', checkHost),

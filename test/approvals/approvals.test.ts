@@ -1,8 +1,8 @@
 import { defineOperation, type Middleware, type SupportWorkspace } from 'support-workspace-sdk'
 import { Approvals, type ApprovalsOptions, type ProposeOptions, type SendResult } from 'support-workspace-sdk/approvals'
 import { WriteJournal } from 'support-workspace-sdk/journal'
-import { createSandbox } from 'support-workspace-sdk/sandbox'
-import { memoryStorage } from 'support-workspace-sdk/storage'
+import { createSandbox, type SandboxOptions } from 'support-workspace-sdk/sandbox'
+import { type KeyValueStorage, memoryStorage } from 'support-workspace-sdk/storage'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { rejection } from '../helpers/client.ts'
 import { digestAtOnce } from '../journal/digest-at-once.ts'
@@ -16,8 +16,8 @@ beforeEach(() => {
 const secret = 'a secret of at least thirty-two characters'
 const body_html = '<p>On its way.</p>'
 
-function open(options: Partial<ApprovalsOptions> = {}) {
-  const sandbox = createSandbox({ conversations: 1, now: Date.now })
+function open(options: Partial<ApprovalsOptions> = {}, sandboxOptions: SandboxOptions = {}) {
+  const sandbox = createSandbox({ conversations: 1, now: Date.now, ...sandboxOptions })
   const storage = memoryStorage()
   const conversation = sandbox.state.conversations[0]?.id ?? ''
   const workspace = clientOf(sandbox)
@@ -407,6 +407,20 @@ describe('a lost response', () => {
     expect(sent()).toEqual([body_html])
   })
 
+  test('is not found in a message that the last look has let pass', async () => {
+    const text = '<p>On it.</p>'
+    const ignore: ApprovalsOptions['ignore'] = (message) => message.body_html === text
+    const { sandbox, storage, conversation, workspace, propose, approve, sent, send } = open({ ignore })
+    await propose(text)
+    await approve()
+    await workspace.messages.create(conversation, { body_html: text })
+    sandbox.faults.add({ method: 'POST', path: /messages$/, drop: 'before-effect' })
+    expect(await send()).toEqual(['unconfirmed'])
+    // Another process has not looked itself.
+    expect(await send(new Approvals({ workspace, storage, ignore }))).toEqual(['unconfirmed'])
+    expect(sent()).toEqual([text])
+  })
+
   test('of a change is found, although the draft has read the message', async () => {
     const { sandbox, conversation, workspace, approvals, approve, send } = open()
     const path = {
@@ -565,8 +579,8 @@ describe('what is stored', () => {
     })
 
     test.each([
-      ['before-effect', 1, 'the record of "bad" cannot be read, and may be about what the service shows'],
-      ['after-effect', 2, 'another write may have left what looks like it'],
+      ['before-effect', 1, 'the service shows nothing like it'],
+      ['after-effect', 2, 'the record of "bad" cannot be read, and may be about what the service shows'],
     ] as const)(
       'whose message a reply of the same text could be, leaves one unconfirmed that was lost %s',
       async (drop, count, problem) => {
@@ -601,29 +615,6 @@ describe('what is stored', () => {
       expect(error).toMatchObject({ name: 'ApprovalsError', message: expect.stringContaining(note), remedy: 'fix' })
       expect(await approvals.get('two')).toMatchObject({ state: 'approved', known })
     })
-  })
-
-  test('is not read by `list` and `send` once it is final', async () => {
-    const read: string[] = []
-    const inner = memoryStorage()
-    const storage: typeof inner = {
-      ...inner,
-      get: (key) => {
-        read.push(key)
-        return inner.get(key)
-      },
-      list: (prefix) => {
-        read.push(prefix)
-        return inner.list(prefix)
-      },
-    }
-    const { approvals, propose, approve, send } = open({ storage })
-    await propose()
-    await approve()
-    await send()
-    read.length = 0
-    expect([await approvals.list(), await send()]).toEqual([[], []])
-    expect(read.filter((key) => key.includes('final'))).toEqual([])
   })
 
   test('is encrypted with a secret, for its key', async () => {
@@ -718,8 +709,7 @@ describe('what is stored', () => {
     const { storage, send, sent } = open()
     const key = 'approvals:open:r'
     await storage.compareAndSet(key, null, encoded(key, { ...recorded, format: 2 }))
-    const error = await rejection(send())
-    expect(error).toMatchObject({
+    expect(await rejection(send())).toMatchObject({
       name: 'ApprovalsError',
       key: 'r',
       message: expect.stringContaining('another version'),
@@ -731,7 +721,11 @@ describe('what is stored', () => {
     const { storage, approvals, propose, approve, send, sent } = open()
     await propose()
     expect(await approvals.forget('r')).toBe(true)
-    await propose()
+    await propose('<p>Rejected.</p>')
+    await approvals.reject('r', { by: 'bob' })
+    await propose('<p>Anew.</p>', { again: true })
+    expect([await approvals.forget('r'), await approvals.get('r')]).toMatchObject([true, { state: 'rejected' }])
+    await propose(body_html, { again: true })
     await approve()
     await send()
     await vi.advanceTimersByTimeAsync(3_600_000)
@@ -856,23 +850,172 @@ test('`send` writes to several conversations at the same time, and to one in the
   }
 })
 
-test.each(['another process', 'another `send`'])(
-  'what was approved later does not overtake a reply that %s is sending',
-  async (who) => {
-    const { sandbox, storage, approvals, approved, send, sent } = open()
+test.each<[string, { ahead?: number; takes?: number; timeout?: number }]>([
+  ['another `send`', {}],
+  ['another process', {}],
+  ['another process, with a clock that is ahead of the service', { ahead: 200_000 }],
+  ['another process, with a clock that is behind the service', { ahead: -200_000 }],
+  ['another process, with a longer time limit', { takes: 170_000, timeout: 2_000_000 }],
+])(
+  'what was approved later does not overtake a reply that is being sent by %s',
+  async (who, { ahead = 0, takes = 1_000, timeout = 30_000 }) => {
+    const { sandbox, storage, approvals, approved, send, sent } = open({}, { now: () => Date.now() - ahead })
     for (const key of ['one', 'two']) await approved(key)
     const workspace = clientOf(sandbox, {
+      ...{ timeout, totalTimeout: timeout * 2 },
       fetch: async (url, init) => {
-        if (init?.method === 'POST') await new Promise((resolve) => setTimeout(resolve, 1_000))
+        if (init?.method === 'POST') await new Promise((resolve) => setTimeout(resolve, takes))
         return sandbox.fetch(url, init)
       },
     })
     const slow = new Approvals({ workspace, storage })
     const sending = send(slow)
     while ((await approvals.get('one'))?.state !== 'sending') await vi.advanceTimersByTimeAsync(1)
-    expect(await send(who === 'another process' ? approvals : slow)).toEqual([])
+    await vi.advanceTimersByTimeAsync(takes - 500)
+    expect(await send(who === 'another `send`' ? slow : approvals)).toEqual([])
     expect(await sending).toEqual(['sent', 'sent'])
     expect(sent()).toEqual(['<p>one</p>', '<p>two</p>'])
+  },
+)
+
+test('an unconfirmed reply counts as lost after an hour, also without a time limit', async () => {
+  const { sandbox, storage, approved, sent } = open()
+  await approved('r')
+  const workspace = clientOf(sandbox, {
+    ...{ timeout: Number.POSITIVE_INFINITY, totalTimeout: Number.POSITIVE_INFINITY },
+    fetch: (url, init) => (init?.method === 'POST' ? new Promise(() => {}) : sandbox.fetch(url, init)),
+  })
+  const run = async () => {
+    const approvals = new Approvals({ workspace, storage })
+    return (await Array.fromAsync(approvals.send())).map(({ state }) => state)
+  }
+  void run()
+  while (!JSON.stringify(await new Approvals({ workspace, storage }).list()).includes('sending'))
+    await vi.advanceTimersByTimeAsync(1)
+  await vi.advanceTimersByTimeAsync(3_590_000)
+  expect(await run()).toEqual([])
+  await vi.advanceTimersByTimeAsync(20_000)
+  expect([await run(), sent()]).toEqual([['unconfirmed'], []])
+})
+
+test('what is approved anew after it was found absent is sent in the order of that approval', async () => {
+  const { sandbox, approvals, approved, approve, send, sent } = open()
+  await approved('r')
+  sandbox.faults.add({ method: 'POST', path: /messages$/, drop: 'before-effect' })
+  expect(await send()).toEqual(['unconfirmed'])
+  await approvals.resolve('r', 'absent')
+  await approved('second')
+  await approve()
+  // Another person who approves the same changes no order.
+  const second = await approvals.get('second')
+  await vi.advanceTimersByTimeAsync(10)
+  await approvals.approve('second', { digest: second?.digest ?? '', by: 'cleo' })
+  await send()
+  expect(sent()).toEqual(['<p>second</p>', '<p>r</p>'])
+})
+
+describe('a storage that fails for a moment', () => {
+  test.each([
+    ['before', 1],
+    ['after', 1],
+    ['before', 2],
+    ['after', 2],
+  ] as const)('%s %i of its steps loses and hides no reply', async (when, length) => {
+    let steps = 0
+    for (let failing = 1; failing === 1 || failing <= steps; failing += 1) {
+      const { storage, workspace, approved, sent } = open()
+      await approved('r', body_html)
+      steps = 0
+      const around = async <Value>(run: () => Promise<Value> | Value): Promise<Value> => {
+        steps += 1
+        const isFailing = steps >= failing && steps < failing + length
+        if (isFailing && when === 'before') throw new Error('connection reset')
+        const value = await run()
+        if (isFailing) throw new Error('connection reset')
+        return value
+      }
+      const flaky: KeyValueStorage = {
+        get: (key) => around(() => storage.get(key)),
+        compareAndSet: (...args) => around(() => storage.compareAndSet(...args)),
+        async *list(prefix) {
+          await around(() => {})
+          yield* storage.list(prefix)
+        },
+      }
+      const told: string[] = []
+      for (let runs = 0; runs < 3; runs += 1) {
+        try {
+          for await (const { state } of new Approvals({ workspace, storage: flaky }).send()) told.push(state)
+        } catch (thrown) {
+          told.push(String(thrown))
+        }
+        await vi.advanceTimersByTimeAsync(200_000)
+      }
+      const step = `step ${failing}: ${told}`
+      expect(sent(), step).toEqual([body_html])
+      expect(
+        told.filter((each) => each === 'sent' || each.startsWith('ApprovalsError')),
+        step,
+      ).not.toEqual([])
+      expect(await new Approvals({ workspace, storage }).list(), step).toEqual([])
+      expect(await new Approvals({ workspace, storage }).list({ state: 'sent' }), step).toHaveLength(1)
+    }
+    expect(steps).toBeGreaterThan(10)
+  })
+})
+
+describe('a conversation with many pages', () => {
+  /** A service that lists slowly, and in another order if wanted. */
+  async function openLong({ oldestFirst = false, arrivesAt = 0 } = {}) {
+    const world = open({}, { messagesPerConversation: 350 })
+    const { sandbox, storage, conversation } = world
+    let pages = 0
+    const fetch = fetchOf(sandbox, async (response, url, { method }) => {
+      if (method !== 'GET' || !url.includes('/messages')) return response
+      const { searchParams } = new URL(url)
+      await new Promise((resolve) => setTimeout(resolve, 400))
+      pages += 1
+      const all = sandbox.state.messages(conversation)
+      const start = Number(searchParams.get('after') ?? 0)
+      const end = start + Number(searchParams.get('limit') ?? 20)
+      const data = (oldestFirst ? all.toReversed() : all).slice(start, end)
+      if (pages === arrivesAt) sandbox.receiveMessage(conversation, 'Cancel!')
+      return Response.json({ data, page_metadata: { after: end < all.length ? String(end) : null, before: null } })
+    })
+    const approvals = new Approvals({ workspace: clientOf(sandbox, { fetch }), storage })
+    await world.propose('<p>r</p>', { basis: sandbox.state.messages(conversation).map(({ id }) => id) })
+    await world.approve()
+    return { ...world, send: () => world.send(approvals), pagesRead: () => pages }
+  }
+
+  test('is read whole, and then only its first page, so that nothing that was read is too old', async () => {
+    const { send, sent, pagesRead } = await openLong()
+    expect([await send(), sent(), pagesRead()]).toEqual([['sent'], ['<p>r</p>'], 4 + 1])
+  })
+
+  test.each([
+    ['after the first page was read', false, 1],
+    ['while the whole is read', false, 3],
+    ['at the end of a list that begins with the oldest', true, 4],
+  ])('has a new message %s', async (_, oldestFirst, arrivesAt) => {
+    const { send, sent } = await openLong({ oldestFirst, arrivesAt })
+    expect([await send(), sent()]).toEqual([['stale'], []])
+  })
+})
+
+test.each([undefined, 'the id of a message'])(
+  'a service that rejects `limit` is asked without it (basis: %s)',
+  async (basis) => {
+    const { sandbox, storage, conversation } = open()
+    const fetch = fetchOf(sandbox, (response, url) =>
+      new URL(url).searchParams.has('limit') ? Response.json({ error: 'invalid_request' }, { status: 400 }) : response,
+    )
+    const approvals = new Approvals({ workspace: clientOf(sandbox, { fetch }), storage })
+    const newest = sandbox.state.messages(conversation)[0]?.id
+    const create = (client: SupportWorkspace<'self'>) => client.messages.create(conversation, { body_html })
+    const { digest } = await approvals.propose('r', create, { basis: basis && newest })
+    await approvals.approve('r', { digest, by: 'may' })
+    expect(await Array.fromAsync(approvals.send())).toMatchObject([{ state: 'sent' }])
   },
 )
 

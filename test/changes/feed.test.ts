@@ -82,15 +82,6 @@ describe('changes', () => {
     service.conversations.get(firstOf(service))!.entry.user!.profile_picture_url = 'https://files.example/new'
     expect(await new Process(service, storage, { passes: 1, limit: 10 }).read()).toEqual([])
   })
-
-  test('of a conversation with many messages come in parts, so that an acknowledgement writes only a few', async () => {
-    const service = new SimulatedService({ conversations: 1, messages: 250 })
-    const run = new Process(service, memoryStorage(), { passes: 1, limit: 100 })
-    const changes = await run.read()
-    expect(changes).toHaveLength(251)
-    expect(new Set(changes).size).toBe(251)
-    expect(run.writes.filter((key) => key.includes(':messages:'))).toHaveLength(250 + 13)
-  })
 })
 
 describe('messages are read', () => {

@@ -105,12 +105,6 @@ describe('list', () => {
     })
     expect((await command(`list tasks --format ${format}`)).stdout).toBe(expected)
   })
-
-  test('prints an empty list as one', async () => {
-    sandbox.faults.add({ status: 200, body: { data: [] }, times: 2 })
-    expect((await command('list tasks --format json')).stdout).toBe('[]\n')
-    expect((await command('list tasks')).stdout).toBe('')
-  })
 })
 
 describe('get and call', () => {

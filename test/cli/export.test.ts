@@ -120,12 +120,6 @@ describe('export', () => {
     expect(readdirSync(folder).sort()).toEqual(['out.ndjson', 'out.ndjson.checkpoint'])
   })
 
-  test('notes a field that no item has, and none from the prototype', async () => {
-    const { stderr } = await exportTo('out.ndjson', '--fields', 'id,statuss,toString,user.email')
-    expect(stderr.match(/has the field \w+/g)).toEqual(['has the field statuss', 'has the field toString'])
-    expect(rows('out.ndjson')[0]).toEqual({ id: expect.any(String), user: undefined, 'user.email': expect.any(String) })
-  })
-
   test('is not complete if its file has a new line', async () => {
     await exportTo('out.ndjson')
     appendFileSync(join(folder, 'out.ndjson'), '{"id":"mine"}\n')

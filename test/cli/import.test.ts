@@ -1,10 +1,9 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Sandbox } from 'support-workspace-sdk/sandbox'
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { jitter } from '../helpers/clock.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
 import { type Given, run, start } from './run.ts'
@@ -144,11 +143,6 @@ describe('import contacts', () => {
     },
   )
 
-  test('names a file of UTF-16', async () => {
-    const { failure } = await importText(Buffer.from('\uFEFFemail\na@example.com\n', 'utf16le'))
-    expect(failure).toMatchObject({ message: expect.stringContaining('is UTF-16'), hint: 'Save it as UTF-8.' })
-  })
-
   test('lists the rows that it has not created', async () => {
     const [existing = ''] = addresses()
     const { stderr } = await importText(`email\n${existing}\na@example.com\na@example.com\n`)
@@ -197,12 +191,6 @@ describe('import contacts', () => {
     const { stderr } = await importText('"email","na;me"\r\n\r\n"a","x\r\ny\r\nz"\r\n,b\r\n', '--map', 'na;me=name')
     expect(stderr.match(/Line \d+/g)?.sort()).toEqual(['Line 5', 'Line 6'])
     expect((await importText('email,name\r\n"a\r\nb",c\r\nd\r\n')).failure.message).toContain('Line 4: The row has 1')
-  })
-
-  test('sends other columns as the fields that they are mapped to', async () => {
-    await importText('email,Phone\na@example.com,1\nb@example.com,\n', '--map', 'Phone=phone', '--undocumented')
-    const bodies = [{ email: 'a@example.com', phone: '1' }, { email: 'b@example.com' }]
-    expect(created().map(({ body }) => body)).toEqual(expect.arrayContaining(bodies))
   })
 
   test('--failed has the rows as they were, with the words of the service, and imports again', async () => {
@@ -276,33 +264,6 @@ describe('import contacts', () => {
     const last = await importFile('contacts.csv')
     expect(last).toMatchObject({ code: 0, lines: [{ created: 1, createdBefore: 1, unconfirmed: 0 }] })
     expect(addresses()).toEqual(expect.arrayContaining(['lost@example.com', 'found@example.com']))
-  })
-
-  test('counts down in one line of a terminal while a contact is looked for', async () => {
-    writeFileSync(place('contacts.csv'), 'email\nlost@example.com\n')
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] })
-    onTestFinished(() => void vi.useRealTimers())
-    sandbox.faults.add({ method: 'POST', drop: 'before-effect' })
-    const args = ['import', 'contacts', place('contacts.csv'), '--state', place('state'), '--confirm-timeout', '5']
-    const running = start(args, { env, terminals: ['stderr'] })
-    const shown: string[] = []
-    for (const seconds of [5, 4, 3]) {
-      await running.printed(`was created, for up to ${seconds} s.`, 'stderr')
-      shown.push(`${seconds}`)
-      await vi.advanceTimersByTimeAsync(1_000)
-    }
-    const ended = running.ended
-    for (let waited = 0; waited < 60; waited += 1) await vi.advanceTimersByTimeAsync(1_000)
-    const { code, stderr } = await ended
-    expect({ code, shown }).toEqual({ code: 65, shown: ['5', '4', '3'] })
-    // Each count replaces the one before it.
-    expect(stderr.split('\n').filter((line) => line.includes('checks whether'))).toHaveLength(1)
-  })
-
-  test('outlasts an outage that ends another command', async () => {
-    jitter(0)
-    sandbox.faults.add({ path: /contacts$/, method: 'GET', status: 503, times: 8 })
-    expect((await importText('email\na@example.com\n')).code).toBe(0)
   })
 
   test('stops when nothing is answered any more', async () => {
@@ -381,12 +342,6 @@ describe('import contacts', () => {
     const writing = promisify(execFile)('sh', ['-c', `printf 'email\\na@example.com\\n' > ${place('pipe')}`])
     expect(await reading.ended).toMatchObject({ code: 0, lines: [{ created: 1 }] })
     await writing
-  })
-
-  test('refuses a folder', async () => {
-    mkdirSync(place('contacts'))
-    const { code, failure } = await importFile('contacts')
-    expect([code, failure.message]).toEqual([2, expect.stringContaining('contacts cannot be opened (EISDIR).')])
   })
 
   test('refuses a column that is not there', async () => {

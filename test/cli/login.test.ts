@@ -197,17 +197,6 @@ describe('login', () => {
     expect((await run(['logins', '--json'], { env })).lines).toEqual([])
   })
 
-  test('takes five minutes at most', async () => {
-    const { env, args } = await setUp()
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    onTestFinished(() => void vi.useRealTimers())
-    const login = await startLogin(args, { env })
-    vi.advanceTimersByTime(299_999)
-    expect((await browse(`${new URL(await landing(login.address)).origin}/other`)).status).toBe(400)
-    vi.advanceTimersByTime(1)
-    expect((await login.ended).code).toBe(124)
-  })
-
   test('opens the browser only for a person, after it has printed the address', async () => {
     const { env, args } = await setUp()
     const opened: string[] = []
@@ -238,39 +227,6 @@ describe('login', () => {
     const { code, stderr, stdout } = await run(args, { env: { XDG_DATA_HOME: folder() } })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(message)
-  })
-
-  test.each([
-    ['secret_sandbox', 0],
-    ['', 0],
-    ['other', 70],
-  ])('asks a person for the secret: with %j on this machine, the login ends with %i', async (secret, exit) => {
-    const { env, redirectUri } = await setUp()
-    const stdin = new PassThrough()
-    const given = { env: { ...env, SUPPORT_WORKSPACE_CLIENT_SECRET: undefined }, stdin, terminals: ['stdin', 'stderr'] }
-    const login = start(['login', '--for', 'contacts.list', '--redirect-uri', redirectUri], given as Given)
-    await login.printed('Client secret (Enter for that of a sandbox): ', 'stderr')
-    stdin.write(`${secret}\n`)
-    await login.printed('landed on.', 'stderr')
-    await browse(/^ {2}(http\S+)$/m.exec(login.output.stderr)?.[1] ?? '')
-    expect((await login.ended).code).toBe(exit)
-  })
-
-  test('a question without an answer is a mistake', async () => {
-    const stdin = new PassThrough()
-    const env = { XDG_DATA_HOME: folder() }
-    const login = start(['login', '--for', 'contacts.list'], { env, stdin, terminals: ['stdin', 'stderr'] })
-    for (const [question, answer] of [
-      ['Client id of your app: ', 'app_1'],
-      ['Redirect URI of your app: ', 'http://127.0.0.1:3000/callback'],
-      ['Client secret of your app: ', ''],
-    ] as const) {
-      await login.printed(question, 'stderr')
-      stdin.write(`${answer}\n`)
-    }
-    const message =
-      'No client secret was typed. Run it again and type that of your app, or set SUPPORT_WORKSPACE_CLIENT_SECRET.'
-    expect(await login.ended).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
   })
 
   test('ends at once if the port is in use and stdin is closed', async () => {
@@ -401,16 +357,6 @@ describe('stored logins', () => {
     expect(failure.next.slice(4)).toEqual(['login', '--base-url', sandbox.url, '--for', 'conversations.list'])
   })
 
-  test('logout says which login is current then', async () => {
-    const setting = await setUp()
-    for (const name of ['one', 'two']) await storeToken(setting, '--profile', name)
-    const { lines } = await run(['logout', '--json'], { env: setting.env })
-    expect(lines).toMatchObject([{ removed: 'two', current: 'one', organization: { id: expect.any(String) } }])
-    expect((await run(['logout', '--json'], { env: setting.env })).lines).toMatchObject([
-      { removed: 'one', current: null },
-    ])
-  })
-
   test('that share a connection leave no token behind when all of them are removed', async () => {
     const setting = await setUp()
     const { env, sandbox } = setting
@@ -484,21 +430,6 @@ describe('the folder of the logins', () => {
       const { env } = await setUp()
       await run(args, { env })
       expect(readdirSync(String(env.XDG_DATA_HOME))).toEqual([])
-    },
-  )
-
-  test.each(['/proc/nowhere', '/dev/null', '/proc/self/nowhere/below'])(
-    'that cannot be created at %s is named with the way out',
-    async (place) => {
-      const { env, sandbox } = await setUp()
-      const given = { env: { ...env, XDG_DATA_HOME: place }, stdin: sandbox.issueToken() }
-      const { code, stderr } = await run(['login', '--with-token'], given)
-      expect({ code, stderr }).toEqual({
-        code: 70,
-        stderr: expect.stringMatching(
-          /^\/.*logins\.db cannot be used: E[A-Z]+\. Set XDG_DATA_HOME .*SUPPORT_WORKSPACE_TOKEN/,
-        ),
-      })
     },
   )
 

@@ -1,10 +1,8 @@
 // Answers that no service should send: each command ends with a code that says what to do, and without words of a bug.
 import { writeFileSync } from 'node:fs'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { FaultRule, Sandbox } from 'support-workspace-sdk/sandbox'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { jitter } from '../helpers/clock.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
@@ -99,29 +97,4 @@ test('`whoami` escapes the names of the service, and its JSON is exact', async (
   const { code, stdout } = await run(['whoami'], { env })
   expect([code, stdout]).toEqual([0, expect.stringContaining('A\\u001b]0;B\\u0007\\u202eC (org_1)')])
   expect((await run(['whoami', '--json'], { env })).lines).toMatchObject([{ organization }])
-})
-
-describe('sandbox answer', () => {
-  /** Returns the port of a server that is no sandbox. */
-  async function listen(handle: RequestListener): Promise<string> {
-    const server = createServer(handle).listen(0, '127.0.0.1')
-    onTestFinished(() => void server.closeAllConnections())
-    onTestFinished(() => void server.close())
-    await new Promise((resolve) => server.once('listening', resolve))
-    return String((server.address() as AddressInfo).port)
-  }
-
-  test.each([
-    [200, '<html>'],
-    [200, 'null'],
-    [200, ''],
-    [400, '{"error_descr'],
-    [400, '{"error_description":{"a":1}}'],
-    [302, ''],
-    [500, '[]'],
-  ])('to a server that answers %i with %j is a mistake', async (status, body) => {
-    const port = await listen((_, response) => void response.writeHead(status, { location: '/x' }).end(body))
-    const { code, stderr } = await run(['sandbox', 'answer', 'cnv_1', 'hi', '--port', port])
-    expect([code, stderr]).toEqual([2, expect.stringContaining(`http://127.0.0.1:${port} is no sandbox.`)])
-  })
 })

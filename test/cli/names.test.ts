@@ -138,14 +138,6 @@ describe('a table', () => {
     contacts({ id: 'a', inserted_at: 1_767_817_800 })
     expect((await show(80, '--fields', 'id,inserted_at', '--utc'))[1]).toBe('a   2026-01-07 20:30')
   })
-
-  test('names assignees', async () => {
-    const [member] = sandbox.state.members
-    const assigned = { id: 'a', status: 'open', conversation_assignee: { id: 'x', user_id: member?.id } }
-    sandbox.faults.add({ path: '/conversations', status: 200, body: { data: [assigned] } })
-    const { stdout } = await run(['list', 'conversations'], { env, terminals: ['stdout'], columns: 200 })
-    expect(stdout).toContain(String(member?.user.name ?? member?.user.email))
-  })
 })
 
 test('a cursor with line breaks is quoted on one line', async () => {

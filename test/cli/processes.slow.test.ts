@@ -174,32 +174,3 @@ describe.skipIf(process.platform !== 'linux')('where space ends', () => {
     },
   )
 })
-
-// Only root can become another user.
-describe.skipIf(process.getuid?.() !== 0)('a login of a user', () => {
-  const urlOf = (name: string) => JSON.stringify(new URL(`../../src/cli/${name}`, import.meta.url).href)
-  // Loaded before, because the sources may be closed to that user.
-  const script = `await import(${urlOf('main.ts')})
-    process.setgroups([])
-    process.setgid(12345)
-    process.setuid(12345)
-    process.argv.push('command', 'login', '--with-token')
-    await import(${urlOf('cli.ts')})`
-
-  test.each<[string, Record<string, string>, string]>([['without a home', {}, 'This user has no home folder.']])(
-    '%s says the way out',
-    async (_, env, message) => {
-      const { code, stderr } = await new Promise<{ code: number | null; stderr: string }>((resolve) => {
-        const child = execFile(
-          process.execPath,
-          ['--input-type=module', '-e', script],
-          { env },
-          (_error, _stdout, text) => resolve({ code: child.exitCode, stderr: text }),
-        )
-        child.stdin?.end('swot_x')
-      })
-      expect({ code, stderr }).toEqual({ code: 70, stderr: expect.stringContaining(message) })
-      expect(stderr).toMatch(/Set XDG_DATA_HOME to a folder that you can write to, or SUPPORT_WORKSPACE_TOKEN\./)
-    },
-  )
-})

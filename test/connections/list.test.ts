@@ -53,15 +53,6 @@ describe('list', () => {
     expect(await collect(store.list({ organization: 'o7', actor: 'self' }))).toEqual([])
   })
 
-  test('reads nothing until it is iterated, and then anew each time', async () => {
-    const { store, watch } = await storeOf(20)
-    const listing = store.list()
-    expect(watch.calls).toEqual([])
-    for await (const _ of listing) break
-    await listing.toArray()
-    expect(watch.calls.map(({ method }) => method)).toEqual(['list', 'list'])
-  })
-
   test.each<[string, () => unknown]>([['returns', () => {}], ...failingCallbacks(new Error('no log'))])(
     'reports unreadable entries to onUnreadable, and returns the rest, even if it %s',
     async (_title, callback) => {

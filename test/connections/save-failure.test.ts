@@ -11,7 +11,7 @@ import { AccessToken } from '../../src/shared/access-token.ts'
 import { rejection } from '../helpers/client.ts'
 import { printedForms } from '../helpers/printed-forms.ts'
 import { mapStorage, watched } from './helpers/storages.ts'
-import { makeStore, storeError, useSandbox } from './helpers/store.ts'
+import { makeStore, useSandbox } from './helpers/store.ts'
 
 const newSandbox = useSandbox()
 let sandbox: Sandbox
@@ -80,23 +80,6 @@ describe('a storage that fails during a save', () => {
     expect(error).toMatchObject({ reason: 'storage_failed', remedy: 'fix' })
     expect(error.message).toContain('refused 100 changes in a row')
     expect(watch.count('get')).toBe(100)
-  })
-
-  test('is named in the message, which ends with one full stop', async () => {
-    const watch = watched()
-    const store = makeStore(sandbox, { storage: watch.storage })
-    const { key } = await store.save(sandbox.issueToken())
-    watch.before = () => Promise.reject(new Error('No reply from 10.0.0.1.'))
-    const failed = (promise: PromiseLike<unknown>) => storeError(promise).then(({ message }) => message)
-    expect(await failed(store.get(key))).toContain(
-      `The storage of the connection "${key}" failed: No reply from 10.0.0.1. `,
-    )
-    expect(await failed(store.list().toArray())).toContain(
-      'The storage of the connections failed: No reply from 10.0.0.1. ',
-    )
-    const { cause } = await storeError(store.get(key))
-    expect(cause).toMatchObject({ stack: 'Error: No reply from 10.0.0.1.' })
-    expect(cause).not.toHaveProperty('code')
   })
 })
 

@@ -104,7 +104,6 @@ describe('a custom fetch that fails', () => {
   test.each<[string, unknown, string?]>([
     ['throws a ReferenceError', new ReferenceError('x is not defined'), 'x is not defined'],
     ['throws an error of this package', new SupportWorkspaceError('No.', { hint: 'Fix it.' }), 'No. Fix it'],
-    ['throws a ReferenceError', new ReferenceError('x is not defined'), 'x is not defined'],
     ['returns undefined', undefined, noResponse],
     ['returns null', null, noResponse],
     ['returns text', 'text', noResponse],

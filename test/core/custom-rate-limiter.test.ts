@@ -177,8 +177,8 @@ describe('a custom rate limiter', () => {
   })
 })
 
-/** Lets one request at a time through, and records what happens. */
-function oneAtATime(events: string[] = []): RateLimiter {
+/** Lets one request at a time through. */
+function oneAtATime(): RateLimiter {
   let last = Promise.resolve()
   return {
     async acquire() {
@@ -186,59 +186,13 @@ function oneAtATime(events: string[] = []): RateLimiter {
       const turn = Promise.withResolvers<void>()
       last = turn.promise
       await earlier
-      events.push('turn')
-      return (refused) => {
-        events.push(refused === undefined ? 'end' : 'refused')
-        turn.resolve()
-      }
+      return () => turn.resolve()
     },
-  }
-}
-
-/** Runs the steps of a scripted fetch, and records each request. */
-function recordingFetch(events: string[], ...steps: Parameters<typeof scripted>) {
-  const fetch = scripted(...steps)
-  return (...parameters: Parameters<typeof fetch>) => {
-    events.push('send')
-    return fetch(...parameters)
   }
 }
 
 describe('the permit of a request', () => {
   beforeEach(() => jitter(0))
-
-  test.each<[string, Parameters<typeof scripted>, string]>([
-    ['a success', [json({})], 'end'],
-    ['a 404', [refusal(404, 'x')], 'end'],
-    ['a 429', [refusal(429, 'x'), json({})], 'refused'],
-    ['a 503', [refusal(503, 'x'), json({})], 'end'],
-    ['a broken connection', [brokenConnection(), json({})], 'end'],
-  ])('comes after the token and ends with the request, after %s', async (_, steps, end) => {
-    const events: string[] = []
-    const accessToken = {
-      getAccessToken: async () => {
-        events.push('token')
-        return token
-      },
-    }
-    const client = keyedClient({
-      accessToken,
-      fetch: recordingFetch(events, ...steps),
-      rateLimiter: oneAtATime(events),
-    })
-    await client.me().catch(() => {})
-    const attempt = ['token', 'turn', 'send']
-    const second = steps.length > 1 ? [...attempt, 'end'] : []
-    expect(events).toEqual([...attempt, end, ...second])
-  })
-
-  test('has ended before onInvalidToken runs', async () => {
-    const events: string[] = []
-    const accessToken = { getAccessToken: () => token, onInvalidToken: () => void events.push('onInvalidToken') }
-    const fetch = recordingFetch(events, refusal(401, 'invalid_token'))
-    await rejection(keyedClient({ accessToken, fetch, rateLimiter: oneAtATime(events) }).me())
-    expect(events).toEqual(['turn', 'send', 'end', 'onInvalidToken'])
-  })
 
   test.each(['getAccessToken', 'onInvalidToken'] as const)('is not what a call in %s waits for', async (name) => {
     const rateLimiter = oneAtATime()
@@ -272,13 +226,6 @@ describe('a pause that a custom rate limiter announces', () => {
       attempts: [],
       message: expect.stringContaining('was not sent'),
     })
-  })
-
-  test.each([
-    [60_000, {}],
-    [60_001, { maxRetryAfter: Number.POSITIVE_INFINITY }],
-  ])('of %i ms within maxRetryAfter does not', async (pause, options) => {
-    expect(await client(pause, options).me()).toEqual({ id: 'me' })
   })
 })
 

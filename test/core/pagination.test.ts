@@ -91,16 +91,6 @@ describe('a list', () => {
     expect(queries).toEqual([{ limit: '2' }])
   })
 
-  test('sends nothing until it is used', async () => {
-    const { list, fetch } = setUp(threePages)
-    const conversations = list.list()
-    conversations.pages()
-    conversations[Symbol.asyncIterator]()
-    expect(String(conversations)).toBe('[object Paginated]')
-    await Promise.resolve()
-    expect(fetch.requests).toHaveLength(0)
-  })
-
   test('sends one request when awaited twice', async () => {
     const { list, fetch } = setUp(threePages)
     const conversations = list.list()

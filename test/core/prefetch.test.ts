@@ -114,20 +114,6 @@ describe('the next page', () => {
     expect(unhandled).toEqual([])
   })
 
-  test("is aborted by the caller's signal, and the loop rejects with its reason", async () => {
-    const { server, requests } = await startPages((number) => number === 3)
-    const controller = new AbortController()
-    const reason = { why: 'closing time' }
-    const loop = async () => {
-      for await (const { id } of client(server).conversations.list({}, { signal: controller.signal })) {
-        if (id !== '2b') continue
-        await requests(3)
-        queueMicrotask(() => controller.abort(reason))
-      }
-    }
-    await expect(loop()).rejects.toBe(reason)
-  })
-
   /** Returns a fetch for a list of five pages. The first request of page 3 fails. */
   function failingOnce(failure: Response | Error) {
     let failed = false

@@ -87,18 +87,6 @@ describe('an error', () => {
     expect(String(error)).toContain('connect ECONNREFUSED ::1:1, connect ECONNREFUSED 127.0.0.1:1')
   })
 
-  test.each([1, 100])('ends with an error that lists itself %d times', async (times) => {
-    const cyclic = new AggregateError([], '')
-    cyclic.errors = Array.from({ length: times }, () => cyclic)
-    const onInvalidToken = () => Promise.reject(cyclic)
-    const fetch = scripted(refusal(401, 'invalid_token'))
-    const client = makeClient({ fetch, accessToken: { getAccessToken: () => 'swot_x', onInvalidToken } })
-    const error = await rejection(client.me())
-    expect(error).toMatchObject({ name: 'AuthenticationError', cause: { name: 'AggregateError' } })
-    scriptedPlatform(new TypeError('fetch failed', { cause: cyclic }))
-    expect(await rejection(makeClient({ maxRetries: 0 }).me())).toMatchObject({ name: 'NetworkError' })
-  })
-
   test('of another realm is recognized', async () => {
     const { runInNewContext } = await import('node:vm')
     scriptedPlatform(() => {

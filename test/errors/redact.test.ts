@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { redact, withoutSecrets } from '../../src/errors/redact.ts'
-import { encodedForms } from '../helpers/encoded-forms.ts'
 
 test.each([
   'The Bearer token expired',
@@ -25,13 +24,6 @@ test.each([
 ])('redact() removes what looks like a token: %s', (text) => {
   expect(redact(`x ${text} y`)).toMatch(/\[redacted\]/)
   expect(redact(`x ${text} y`)).not.toMatch(/abc\.?def/)
-})
-
-test('redact() removes a known token anywhere in a text, raw and percent-encoded', () => {
-  const token = 'a+b/c=d&e f!'
-  expect(redact(`${token}, x${token}x, ${encodeURIComponent(token)}`, [token])).toBe(
-    '[redacted], x[redacted]x, [redacted]',
-  )
 })
 
 test.each(['aladdin:opensesame', 'app_abc123:säcret?>~'])('redact() removes HTTP Basic credentials of %s', (text) => {
@@ -60,11 +52,6 @@ describe.each([
   'pass word  phrase\u00a0+ +',
   'a/b+c"d\\e%25é😀<0123456789>',
 ])('the encoded secret %s', (secret) => {
-  test.each(encodedForms(secret))('is removed as %s', (form) => {
-    expect(redact(`${form}, and more`, [secret])).toBe('[redacted], and more')
-    expect(redact(`https://api.example/?t=${form}`, [secret])).toBe('https://api.example/?t=[redacted]')
-  })
-
   test.each([
     '100% of https://api.example/a%20path%2Fwith-words_and/more%zz',
     'application/x-www-form-urlencoded;charset=UTF-8',
@@ -97,10 +84,6 @@ test('redact() shows no part of a percent-encoded secret that the longest text c
 
 test('redact() makes one line of a text', () => {
   expect(redact('No such\r\nuser.\u2028Bye', ['f81d4fae-7dec-11d0'])).toBe('No such user. Bye')
-})
-
-test('redact() finds bearer credentials in a line after another secret', () => {
-  expect(redact('swot_0123 of a user\nBearer abcdef0123456789abcdef')).not.toContain('abcdef')
 })
 
 test('redact() removes a part of a very long secret from a text that is shorter', () => {

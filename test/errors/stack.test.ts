@@ -1,7 +1,7 @@
 import { InvalidArgumentError, SupportWorkspace } from 'support-workspace-sdk'
 import { WriteJournal } from 'support-workspace-sdk/journal'
 import { ConnectionStore, type KeyValueStorage, memoryStorage } from 'support-workspace-sdk/oauth'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { operations } from '../../src/client/resources/built-in-operations.ts'
 import { calls } from '../client/operations/calls.ts'
 import { json, makeClient, page, refusal, rejection, scripted } from '../helpers/client.ts'
@@ -126,16 +126,6 @@ test('an error that passes through another call stays as it is', async () => {
 test('a frozen error of a token provider stays what it is', async () => {
   const frozen = Object.freeze(new InvalidArgumentError('key', 'no such key.', ''))
   expect(await rejection(makeClient({ accessToken: () => Promise.reject(frozen) }).me())).toBe(frozen)
-})
-
-test('without Error.captureStackTrace, an error keeps its original stack', async () => {
-  const { captureStackTrace } = Error
-  Error.captureStackTrace = undefined as never
-  onTestFinished(() => {
-    Error.captureStackTrace = captureStackTrace
-  })
-  const error = await rejection(refused.contacts.create({ email: 'ada@example.com' }))
-  expect(error).toMatchObject({ outcome: 'refused', stack: expect.stringMatching(/\n {4}at /) })
 })
 
 test('errors that are not of this package keep their stack', async () => {

@@ -110,15 +110,3 @@ describe('the form of a draft', () => {
     expect(await approvals.get(key)).toMatchObject({ state: 'pending', body: draft, decisions: [] })
   })
 })
-
-test.each([
-  ['', 200],
-  ['unknown', 200],
-  ['__proto__', 200],
-  ['%00', 400],
-])('the page of the decided draft %j has status %d', async (decided, status) => {
-  const cookie = await logIn()
-  for (const path of ['/', '/version']) {
-    expect((await send(`${path}?decided=${decided}`, cookie)).status).toBe(status)
-  }
-})

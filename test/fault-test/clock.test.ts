@@ -1,15 +1,13 @@
 import { execFile } from 'node:child_process'
-import { randomUUID, scryptSync } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { DatabaseSync } from 'node:sqlite'
 import { setImmediate as namedImmediate, setTimeout as namedTimeout } from 'node:timers'
 import { setInterval as everySecond, setImmediate as immediate, setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
-import { gzip, gzipSync } from 'node:zlib'
+import { gzip } from 'node:zlib'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type FaultTestWorld, faultTest } from '../../src/fault-test/index.ts'
 
@@ -110,33 +108,6 @@ describe('what is under way is awaited before a timer fires:', { retry: 3 }, () 
   }
 })
 
-test('what ended at once is not awaited', async () => {
-  const pass = async () => {
-    randomUUID()
-    scryptSync('password', 'salt', 32)
-    gzipSync('text')
-    clearImmediate(setImmediate(() => {}))
-    new DatabaseSync(':memory:').exec('CREATE TABLE items (id)')
-    const start = process.uptime()
-    await wait(hour)
-    return process.uptime() - start
-  }
-  const [first = 0] = await runAsJob(pass)
-  // Longer than that, and a fault test says that the job waits for real input.
-  expect(first).toBeLessThan(2)
-})
-
-test('a job that computes for long before it loads a module is not taken for one that waits for nothing', async () => {
-  let uptime = 0
-  vi.spyOn(process, 'uptime').mockImplementation(() => uptime)
-  const load = async () => {
-    uptime += 10
-    await WebAssembly.compile(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0))
-    return 'loaded'
-  }
-  expect(await runAsJob(load)).toEqual(['loaded', 'loaded'])
-})
-
 test('a loop that waits for a time ends', async () => {
   const spin = async () => {
     const end = Date.now() + 5_000
@@ -190,15 +161,6 @@ test.each<[name: string, pass: () => Promise<unknown>]>([
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
   expect(turns).toBe(turnsOfRun)
 })
-test('a loop of immediates that a job leaves behind is named', async () => {
-  passQuickly()
-  const leave = async () =>
-    setImmediate(function again() {
-      setImmediate(again)
-    })
-  await expect(runAsJob(leave)).rejects.toThrow('waiting for real input or output (Immediate)')
-})
-
 test('time is real outside the job, and the globals are restored afterwards', async () => {
   const globals = () => [setTimeout, clearInterval, Date, performance.now, Math.random, AbortSignal.timeout]
   const before = globals()

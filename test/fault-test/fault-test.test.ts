@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { inspect } from 'node:util'
-import { RequestError, SupportWorkspace } from 'support-workspace-sdk'
+import { SupportWorkspace } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   type FaultName,
@@ -242,20 +242,6 @@ test('repeats a job as a queue does, by the remedy of its error', async () => {
     'revoked@2': 'done', // with a new token
     'killed-before-request@2': 'done',
   })
-})
-
-test('a refused connection was not sent, also for a client of the job', async () => {
-  const report = await faultTest(
-    async ({ sandbox }) => {
-      const workspace = clientOf(sandbox)
-      await workspace.contacts.create({ email: 'ada@example.com' }).catch((error: unknown) => {
-        if (!(error instanceof RequestError) || error.outcome !== 'not-sent') throw error
-        return workspace.contacts.create({ email: 'ada@example.com' })
-      })
-    },
-    { faults: ['refused'] },
-  )
-  expect(report.runs.map(({ attempts }) => attempts)).toEqual([['resolved']])
 })
 
 describe('after a kill', () => {
@@ -563,12 +549,6 @@ describe('a report', () => {
       '|---------------------|---------|---------|',
       '| refused             | ok      | ok      |',
     ])
-  })
-
-  test('explains what looks like a failure and is none', async () => {
-    const report = await faultTest(readMe, { faults: ['unavailable-from-here', 'rate-limited'] })
-    expect(String(report)).toContain('\n\ngave-up: the fault lasted for every repeat, so it could not be done.')
-    expect(String(await faultTest(readMe, { faults: ['rate-limited'] }))).not.toContain('gave-up')
   })
 
   test('says what the job wrote', async () => {

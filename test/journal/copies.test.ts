@@ -30,12 +30,3 @@ test.each([
   expect(await reply()).toMatchObject({ id })
   expect(sent()).toEqual([id])
 })
-
-test('a journal cannot guard the writes of another journal', async () => {
-  const { journal, storage, sent } = openCopies()
-  const nested = journal.once('outer', (client) =>
-    new WriteJournal({ workspace: client, storage }).once('inner', (inner) => inner.me()),
-  )
-  await expect(nested).rejects.toMatchObject({ argument: 'workspace' })
-  expect(sent()).toEqual([])
-})

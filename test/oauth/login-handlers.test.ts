@@ -8,7 +8,6 @@ import {
   type LoginStartOptions,
   PublicOAuthApp,
 } from '../../src/oauth/index.ts'
-import { createSealer } from '../../src/shared/seal.ts'
 import { rejection } from '../helpers/client.ts'
 import {
   redirectUri,
@@ -229,16 +228,6 @@ describe('attacks on a login', () => {
       'a changed cookie',
       'transaction_invalid',
       withCookie((value) => value.slice(0, -9) + (value.at(-9) === 'A' ? 'B' : 'A') + value.slice(-8)),
-    ],
-    [
-      'an encrypted transaction without its code verifier',
-      'transaction_invalid',
-      withCookie(async (value) => {
-        const sealer = createSealer(secret, 'login cookie')
-        const opened = (await sealer.open(value)) as { value: { transaction: object } }
-        const transaction = { ...opened.value.transaction, codeVerifier: undefined }
-        return sealer.seal({ ...opened.value, transaction })
-      }),
     ],
   ])('reject %s as %s before sending anything', async (_title, reason, attack) => {
     const site = makeSite()

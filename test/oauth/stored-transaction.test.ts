@@ -45,6 +45,7 @@ test.each<[string, unknown]>([
   ['secrets', { secrets: 'a secret of this app, 32 characters or more' }],
   ['secret', { secret: null }],
   ['secret', { secret: 'short' }],
+  ['secret', { secret: ['a secret of this app, 32 characters or more', 'short'] }],
 ])('sealTransaction and openTransaction reject the option %s: %j', async (argument, options) => {
   const { transaction } = await makeApp('https://service.example').startLogin({ scope })
   const expected = { name: 'InvalidArgumentError', argument }

@@ -13,16 +13,6 @@ describe('the workflows', () => {
     expect(known).toEqual([])
   })
 
-  test('are read by a linter that finds mistakes', async () => {
-    const lint = await createLinter()
-    const wrong = 'on: push\njobs:\n  one:\n    run-on: ubuntu-latest\n    steps:\n      - run: true\n'
-    expect(
-      lint(wrong, 'wrong.yml')
-        .map(({ message }) => message)
-        .join(),
-    ).toContain('run-on')
-  })
-
   test.each(workflows)('%s pins each action by its digest, and names its version', (_, text) => {
     const actions = [...text.matchAll(/uses: (\S+)(.*)/g)].filter(([, action]) => !action?.startsWith('./'))
     for (const [line, action, version] of actions) {

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { allScopes } from '../../src/sandbox/data/scope-catalog.ts'
 import type { Sandbox } from '../../src/sandbox/index.ts'
 import {
   authorize,
@@ -94,17 +93,6 @@ describe('an invalid authorization request', () => {
 })
 
 describe('the consent page', () => {
-  test('lists only what an app that acts as itself can do', async () => {
-    const page = await (await authorize(sandbox, { scope: allScopes.join(' ') })).text()
-    const listed = [...page.matchAll(/<li>([^<]+)</g)].map(([, words]) => words)
-    expect(listed).toHaveLength(13)
-    expect(listed).toEqual(expect.arrayContaining(['Read conversations', 'Update contacts', 'Read team members']))
-    expect(page).toContain('This app will act as itself')
-    expect(page).not.toContain('<option value="agent">')
-    expect(page).toContain('It cannot write messages or notes')
-    expect(page).toContain('<code>messages:write</code>, <code>notes:write</code>, <code>users:write</code>')
-  })
-
   test('escapes the values that it shows', async () => {
     const sandbox = await start({ app: { name: '<img src=x onerror=alert(1)>' } })
     const page = await (await authorize(sandbox, { state: `"><script>alert('state')</script>&quot;` })).text()
@@ -123,20 +111,6 @@ describe('the consent page', () => {
       'referrer-policy': 'same-origin',
       'x-frame-options': 'DENY',
       'x-content-type-options': 'nosniff',
-    })
-  })
-
-  test('is replaced by the consent metadata if the request accepts only JSON', async () => {
-    const response = await authorize(sandbox, { scope: 'contacts:read,notes:read' }, { accept: 'application/json' })
-    expect(await response.json()).toEqual({
-      client_id: 'app_sandbox',
-      app: { name: 'Sandbox app', description: expect.any(String), logo_url: null },
-      actor: 'app',
-      redirect_uri: redirectUri,
-      scopes: ['contacts:read', 'notes:read'],
-      scope_details: { 'contacts:read': expect.any(String), 'notes:read': expect.any(String) },
-      state: 'state with spaces & signs',
-      eligible_organizations: sandbox.state.organizations.map(({ id, name, domain }) => ({ id, name, domain })),
     })
   })
 })
@@ -183,41 +157,5 @@ describe('the consent decision', () => {
   test('redirects with invalid_scope if the role allows none of the scopes', async () => {
     const response = await authorize(sandbox, { auto: 'allow', actor: 'self', role: 'agent', scope: 'users:write' })
     expect(redirectParameters(response).error).toBe('invalid_scope')
-  })
-
-  test('can be sent as JSON and returns the redirect location', async () => {
-    const send = (changes: Record<string, unknown>): Promise<Response> => {
-      const body = JSON.stringify({ ...Object.fromEntries(authorizeParameters()), ...changes })
-      return fetch(sandbox.url + consent, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-    }
-    const target_organization_id = sandbox.state.organization.id
-    const allowed = (await (await send({ target_organization_id })).json()) as { redirect_to: string }
-    expect(allowed.redirect_to).toMatch(/^http:\/\/localhost:3000\/callback\?code=code_[0-9a-f]+&state=/)
-
-    const denied = (await (await send({ target_organization_id, decision: 'deny' })).json()) as { redirect_to: string }
-    expect(denied.redirect_to).toContain('error=access_denied')
-
-    const missing = await send({})
-    expect(missing.status).toBe(400)
-    expect(await missing.json()).toMatchObject({ error: 'invalid_request' })
-    expect((await send({ target_organization_id: 7 })).status).toBe(400)
-    expect((await send({ target_organization_id, state: 7 })).status).toBe(400)
-  })
-
-  test.each([
-    ['text/plain', 'hello'],
-    ['application/json', 'not json'],
-    ['application/json', '[]'],
-  ])('gets a 400 if it is sent as %s %s', async (type, body) => {
-    const headers = { 'content-type': type }
-    const response = await fetch(`${sandbox.url}${consent}`, { method: 'POST', headers, body })
-    expect(response.status).toBe(400)
-  })
-
-  test('keeps the query of the redirect URI', async () => {
-    const redirect_uri = 'http://localhost:3000/callback?tenant=7'
-    sandbox.registerRedirectUri(redirect_uri)
-    const response = await authorize(sandbox, { auto: 'allow', redirect_uri })
-    expect(redirectParameters(response)).toMatchObject({ tenant: '7', code: expect.any(String) })
   })
 })

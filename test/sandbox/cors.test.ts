@@ -45,20 +45,6 @@ describe('CORS', () => {
     })
   })
 
-  test('lets pages read injected faults, which preflights do not use up', async () => {
-    const sandbox = await start({ cors: true })
-    sandbox.failNext({ status: 429, retryAfter: 1 })
-    expect((await preflight(sandbox)).status).toBe(204)
-    const response = await ask(sandbox)
-    expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([429, '*'])
-  })
-
-  test('applies a fault for OPTIONS to a preflight', async () => {
-    const sandbox = await start()
-    sandbox.faults.add({ status: 500, method: 'OPTIONS' })
-    expect((await preflight(sandbox)).status).toBe(500)
-  })
-
   test('has no preflights if it is off', async () => {
     expect((await preflight(await start({ cors: false }))).status).toBe(405)
   })

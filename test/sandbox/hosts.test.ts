@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts'
-import { authorizeParameters, sendRaw, useSandboxes } from './helpers.ts'
+import { sendRaw, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
 
@@ -37,21 +37,4 @@ test.each([
 test('does not check the host in process, where the base URL stands for the service', async () => {
   const sandbox = createSandbox()
   expect((await sandbox.fetch('https://api.service.example/api/oauth/v1/me')).status).toBe(401)
-})
-
-test.each([
-  ['http://sandbox.example:PORT', 303],
-  ['https://sandbox.example', 303],
-  ['http://10.0.0.5:PORT', 403],
-  ['http://evil.example', 403],
-])('a page of %s that claims its own host gives consent: %i', async (origin, status) => {
-  const sandbox = await start({ allowedHosts: ['sandbox.example'], cors: false })
-  const { port } = new URL(sandbox.url)
-  const parameters = authorizeParameters({ target_organization_id: sandbox.state.organization.id })
-  const headers = {
-    host: `sandbox.example:${port}`,
-    origin: origin.replace('PORT', port),
-    'content-type': 'application/x-www-form-urlencoded',
-  }
-  expect(await statusOf(sandbox, 'POST /api/oauth/authorize/consent', headers, String(parameters))).toBe(status)
 })

@@ -39,19 +39,3 @@ describe('names that the operation reads are not', () => {
     expect(await ignoredBy(method, path, body)).toEqual({ header: null, log: [] })
   })
 })
-
-test('at most 20 names are marked, shortened and percent-encoded, without values', async () => {
-  const body = Object.fromEntries(
-    Array.from({ length: 30 }, (_, index) => [`é,\n${index}${'x'.repeat(200)}`, 'secret']),
-  )
-  const { header, log } = await ignoredBy('PATCH', '/conversations/:id', body)
-  expect(log).toHaveLength(20)
-  expect(log?.map((name) => name.length)).toEqual(Array(20).fill(100))
-  expect(header?.split(', ').map(decodeURIComponent)).toEqual(log)
-  expect(header).not.toContain('secret')
-})
-
-test('half of an emoji in a name breaks nothing', async () => {
-  const { header } = await ignoredBy('PATCH', '/conversations/:id', { '\ud83d': 1 })
-  expect(header).toBe('%EF%BF%BD')
-})

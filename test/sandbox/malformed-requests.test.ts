@@ -1,9 +1,6 @@
-import { once } from 'node:events'
-import { request as httpRequest } from 'node:http'
-import { connect } from 'node:net'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/index.ts'
-import { call, sendRaw, useSandboxes } from './helpers.ts'
+import { sendRaw, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
 let sandbox: Sandbox
@@ -40,34 +37,4 @@ test.each([
   const response = (await sendRaw(sandbox, text)).toString()
   expect(response).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
   expect(JSON.parse(response.split('\r\n\r\n')[1] ?? '')).toEqual({ error, error_description: expect.any(String) })
-})
-
-test('uses the path of an absolute target', async () => {
-  const response = await sendRaw(sandbox, request('GET', `http://localhost${me}`, 'x'))
-  expect(response.toString()).toMatch(/^HTTP\/1.1 401 /)
-  expect(sandbox.requests[0]?.path).toBe(me)
-})
-
-test('records an upload that is aborted, without a status', async () => {
-  const sent = httpRequest(`${sandbox.url}${me}`, { method: 'POST', headers: { 'content-length': 100 } })
-  sent.on('error', () => {})
-  sent.write('half')
-  await expect.poll(() => sandbox.requests.length).toBe(1)
-  sent.destroy()
-  expect((await call(sandbox, sandbox.issueToken(), 'GET', me)).status).toBe(200)
-  expect(sandbox.requests.map(({ status }) => status)).toEqual([undefined, 200])
-})
-
-test('closes the connection of a CONNECT request whose client stays', async () => {
-  const { hostname, port } = new URL(sandbox.url)
-  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
-  const closed = once(socket, 'close')
-  // The connection may be reset.
-  socket.on('error', () => {})
-  socket.write(request('CONNECT', 'host:443', 'host:443'))
-  const [received] = await once(socket, 'data')
-  expect(received.toString()).toMatch(/^HTTP\/1.1 405 /)
-  await sandbox.close()
-  socket.end()
-  await closed
 })

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/index.ts'
 import { call, type ReceivedResponse, useSandboxes } from './helpers.ts'
 
@@ -89,21 +89,4 @@ test('rejects a cursor of another list, both cursors, and a repeated parameter w
   expect((await list(sandbox, { after }, '/api/oauth/v1/contacts')).status).toBe(400)
   expect((await list(sandbox, { after, before: after })).status).toBe(400)
   expect((await call(sandbox, sandbox.issueToken(), 'GET', `${conversations}?limit=1&limit=2`)).status).toBe(400)
-})
-
-describe('lists other than conversations', () => {
-  const paths = (sandbox: Sandbox): string[] => [
-    `${conversations}/${sandbox.state.conversations[0]?.id}/messages`,
-    `${conversations}/${sandbox.state.conversations[0]?.id}/notes`,
-    ...['contacts', 'users', 'tasks', 'segments'].map((name) => `/api/oauth/v1/${name}`),
-  ]
-
-  test('are paginated by default', async () => {
-    const sandbox = await start()
-    for (const path of paths(sandbox)) {
-      const { body } = await list(sandbox, { limit: 1 }, path)
-      expect(body.data.length).toBeLessThanOrEqual(1)
-      expect(Object.keys(body.page_metadata)).toEqual(['after', 'before'])
-    }
-  })
 })

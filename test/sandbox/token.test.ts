@@ -14,17 +14,6 @@ const basic = (id: string, secret: string) => ({ authorization: `Basic ${btoa(`$
 const inHeader = { client_id: undefined, client_secret: undefined }
 
 describe('a code exchange', () => {
-  test('binds the token to the chosen organization and person', async () => {
-    const organization = sandbox.state.organizations[1]?.id ?? ''
-    const code = await freshCode(sandbox, { actor: 'self', role: 'moderator', organization })
-    const { access_token } = (await exchange(sandbox, { code })).body
-    const me = (await call(sandbox, access_token, 'GET', '/api/oauth/v1/me')).body
-    const moderator = sandbox.state.of(organization).members.find(({ role }) => role === 'moderator')
-    expect(me.organization.id).toBe(organization)
-    expect(me.user).toEqual(moderator?.user)
-    expect(me.application).toMatchObject({ client_id: 'app_sandbox', name: 'Sandbox app' })
-  })
-
   test.each([
     ['a wrong verifier', { code_verifier: 'x'.repeat(43) }],
     ['another redirect URI', { redirect_uri: 'http://127.0.0.1:3000/callback' }],

@@ -54,16 +54,6 @@ describe.each([
   for (const { name, skip, run } of storageContract({ open: () => storage })) if (!skip) test(name, run)
 })
 
-test('the tests with several processes are skipped by name without a module', () => {
-  const tests = storageContract({ open: () => memoryStorage() })
-  expect(tests.filter(({ skip }) => skip).map(({ name }) => name)).toEqual([
-    'shows every write to another process immediately, also of a key that was missing there',
-    'shows either the old or the new text while another process writes',
-    'lets one of many concurrent writes win, in another process as well',
-    'has either the old or the new text when a process is killed while it writes',
-  ])
-})
-
 test('clients of pg are accepted without a cast', () => {
   expectTypeOf<pg.Pool>().toExtend<Parameters<typeof postgresStorage>[0]>()
   expectTypeOf<pg.Client>().toExtend<Parameters<typeof postgresStorage>[0]>()

@@ -70,13 +70,6 @@ export const unfitStorages: readonly { fault: string; open: () => OpenStorage; f
     foundBy: /keys of 500 characters/,
   },
   {
-    fault: 'a write that ignores what it expects',
-    open: changed(({ items }) => ({
-      compareAndSet: (key, _, value) => (value === null ? items.delete(key) : items.set(key, value) === items),
-    })),
-    foundBy: /only if the text is as expected/,
-  },
-  {
     fault: 'a comparison that ignores case',
     open: changed((storage) => ({
       compareAndSet(key, expected, value) {

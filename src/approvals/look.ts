@@ -1,0 +1,79 @@
+import type { Message, SupportWorkspace } from '../client/index.ts'
+import { RequestError } from '../errors/index.ts'
+import { type Sender as Person, pagesOf } from '../journal/interface.ts'
+import type { ApprovalsOptions } from './approvals-options.ts'
+import { isOver, type ProposalEntry } from './proposal.ts'
+import type { Records } from './records.ts'
+
+/** Why the last look prevents a write. Without an end, the proposal is left to somebody else. */
+export class Prevented extends Error {
+  readonly end: 'stale' | 'expired' | undefined
+  constructor(end: Prevented['end'], reason: string) {
+    super(reason)
+    this.end = end
+  }
+}
+
+/** The last looks at one proposal: everything that can have changed since a person approved. */
+export class Look {
+  readonly entry: ProposalEntry
+  /** The ids of messages that were let pass, although the draft has not read them. None is the effect of the write. */
+  readonly passed: Set<string>
+  readonly #key: string
+  readonly #records: Records
+  readonly #ignore: ApprovalsOptions['ignore']
+  readonly #seen = new Set<string>()
+  /** Whether all messages were read, and the service lists the newest first. */
+  #isWhole = false
+
+  /** @param entry the proposal as it was approved */
+  constructor(key: string, entry: ProposalEntry, records: Records, ignore: ApprovalsOptions['ignore']) {
+    this.entry = entry
+    this.passed = new Set(entry.passed)
+    this.#key = key
+    this.#records = records
+    this.#ignore = ignore
+  }
+
+  /** @throws Prevented if the write must not be sent */
+  async run(client: SupportWorkspace, person: Person | undefined): Promise<void> {
+    const { service, organization, author, known, parameters } = this.entry.content
+    if (person?.service !== service || person.organization !== organization || person.author !== author) {
+      throw new Prevented(undefined, 'The token belongs to somebody else.')
+    }
+    if (isOver(this.entry)) throw new Prevented('expired', 'It has expired.')
+    const { conversation_id: conversation } = parameters
+    if (known === undefined || conversation === undefined) return
+    const times: number[] = []
+    for await (const page of pagesOf((query) => client.messages.list(conversation, query, { prefetch: false }))) {
+      const unseen = page.filter(({ id }) => !this.#seen.has(id))
+      // What follows is older. A long list takes too long to be read twice before the write has to leave.
+      if (this.#isWhole && unseen.length === 0) return
+      for (const message of unseen) {
+        await this.#judge(message)
+        this.#seen.add(message.id)
+      }
+      times.push(...page.map(({ inserted_at }) => inserted_at ?? Number.NaN))
+    }
+    this.#isWhole = times.every((time, index) => index === 0 || time <= (times[index - 1] as number))
+  }
+
+  async #judge(message: Message): Promise<void> {
+    const { content } = this.entry
+    if (content.known?.includes(message.id)) return
+    const isOurs = () => this.#records.isOurs(content, message.id)
+    if (this.#ignore?.(message) !== true && !(await isOurs())) {
+      const isOfSibling = await this.#records.isSiblingSending(this.#key, content)
+      if (isOfSibling) throw siblingSending(this.#key, content.operation.id)
+      // The other one can have been noted since.
+      if (!(await isOurs())) throw new Prevented('stale', `The message ${message.id} is newer.`)
+    }
+    this.passed.add(message.id)
+  }
+}
+
+function siblingSending(key: string, operation: string): RequestError {
+  return new RequestError(`"${key}" was not sent, because another reply to the same message is being sent.`, {
+    ...{ operation, outcome: 'not-sent', remedy: 'retry', hint: 'The next `send` tries again.' },
+  })
+}
