@@ -65,8 +65,9 @@ async function headersOf(record: CallRecord, accessToken: string): Promise<Reado
 
 /** Runs the guard of a journal around the request. */
 async function guarded(record: CallRecord, accessToken: string, send: () => Promise<Reply>): Promise<Reply> {
-  const { call, clock, sent, settings } = record
+  const { call, clock, settings } = record
   if (settings.guard === undefined || call.operation.method === 'GET') return send()
+  const sentBefore = record.sent
   try {
     return await settings.guard.around(send, {
       accessToken,
@@ -77,7 +78,7 @@ async function guarded(record: CallRecord, accessToken: string, send: () => Prom
         return record.defer(cannotWaitError(record, retryAfter || 1000), retryAfter)
       },
       untilEnd: (step) => clock.run(step),
-      mayHaveBeenApplied: (thrown) => record.mayHaveBeenApplied(thrown, sent),
+      mayHaveBeenApplied: (thrown) => record.mayHaveBeenApplied(thrown, sentBefore),
     })
   } catch (thrown) {
     throw callerError(record, thrown, 'journal')

@@ -10,9 +10,10 @@ export interface OuterCall {
 }
 
 /**
- * The clock of a call: the caller's signal and the total timeout, which cover every request, body and wait. Only a
- * single step is under way at a time, so a single timer is enough. Time is monotonic, so changes of the wall clock have
- * no effect.
+ * The clock of a call: the caller's signal and the total timeout, which end every step, such as a request or the wait
+ * for a permit. Only a single step is under way at a time, so a single timer is enough. No timer runs during the delay
+ * before a retry, because `repeatAfter` allows only a delay that ends in time. Time is monotonic, so changes of the wall
+ * clock have no effect.
  */
 export class CallClock {
   readonly #caller: AbortSignal | undefined

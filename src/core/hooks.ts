@@ -79,7 +79,7 @@ export interface RetryEvent extends AttemptStartEvent {
 export interface WaitEvent extends OperationEvent {
   /** Expected time until the call is sent, in milliseconds. */
   readonly wait: number
-  /** Why the call waits. */
+  /** Why the call waits. The rate limit is the only reason. */
   readonly reason: 'rate_limit'
 }
 

@@ -53,7 +53,8 @@ export interface ListOptions extends CallOptions {
   readonly maxItems?: number | undefined
   /**
    * Whether to fetch the next page while you process the current one, starting with the second page. If a prefetched
-   * page has failed by the time the loop reaches it, the page is fetched again if the reason might be gone.
+   * page has failed by the time the loop reaches it, the page is fetched again, unless the `remedy` of the error is
+   * another than `retry`.
    *
    * @default true
    */

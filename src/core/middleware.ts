@@ -73,7 +73,7 @@ export interface GuardedAttempt {
   readonly accessToken: string
   /** Aborts when the call ends early. */
   readonly signal: AbortSignal
-  /** The rest of the `totalTimeout`, in milliseconds. */
+  /** The rest of the `totalTimeout` when the guard is called, in milliseconds. */
   readonly timeLeft: number
   /**
    * Returns the error for a request that is deferred. For example, a journal reads before it sends a write, and the

@@ -237,7 +237,7 @@ function fetchAhead(plan: ListPlan, cursor: string, number: number): PageAhead {
 
 /**
  * Returns the prefetched page. Undefined if the page has to be fetched now: it was not prefetched, or had failed before
- * the loop reached it, for a reason that might be gone.
+ * the loop reached it, and the error does not say that a retry is useless. Errors of the caller's functions do not.
  */
 async function takeAhead(ahead: PageAhead | undefined, signal: AbortSignal | undefined): Promise<Reply | undefined> {
   if (ahead === undefined) return undefined

@@ -1,5 +1,4 @@
-// This folder sends calls. Middleware runs around a call, and `sendAttempt` once for each request. For this folder,
-// operations are only data.
+// This folder sends calls. Middleware runs around a call, and `sendAttempt` once for each request.
 
 import ky from 'ky'
 import { sendAttempt } from './attempt.ts'
@@ -24,7 +23,8 @@ export function createCore(settings: ClientSettings): Core {
 }
 
 /**
- * Rejects with a `RequestError`, an `InvalidArgumentError`, the caller's abort reason, or the token provider's error.
+ * Rejects with a `RequestError`, an `InvalidArgumentError`, the caller's abort reason, or what a token provider, headers
+ * function, rate limiter or journal has thrown.
  */
 async function sendCall(call: PreparedCall, settings: ClientSettings, sending?: Sending): Promise<Reply> {
   const url = urlOf(call, settings.baseUrl)

@@ -19,8 +19,8 @@ export class ServiceClock {
   /** Reads the `Date` of each response of a client. */
   readonly middleware: Middleware = async (call, next) => {
     const reply = await next(call)
-    const headers = reply.response?.headers
-    // A reply that a middleware created has no response.
+    const { headers } = reply.response
+    // A middleware can return a reply of its own, whose response lacks headers.
     if (headers === undefined) return reply
     const difference = Date.parse(headers.get('date') ?? '') - performance.now()
     const isFresh = Number(headers.get('age') ?? 0) === 0

@@ -3,12 +3,13 @@ export interface RateLimitedCall {
   /** HTTP method and path template, for example `GET /api/oauth/v1/contacts/{id}`. */
   readonly operation: string
   /**
-   * Whether the call waits for a rate limit. False with `maxRetries: 0`. Only a `Retry-After` holds such a call back.
+   * Whether the call waits for a rate limit. False with `maxRetries: 0`. The `AdaptiveRateLimiter` holds such a call back
+   * only after eight 429s in a row, for their `Retry-After`.
    */
   readonly canWait: boolean
   /** When the call was made, in milliseconds of `performance.now()`. The call that was made first is sent first. */
   readonly startedAt: number
-  /** The rest of its `totalTimeout`, in milliseconds. */
+  /** The rest of its `totalTimeout` when `acquire` is called, in milliseconds. */
   readonly timeLeft: number
   /**
    * Call this before you delay the call. If `pause` is longer than `maxRetryAfter` or the time left, or if `canWait` is

@@ -55,7 +55,7 @@ interface Probe {
 export class RateLaw {
   /** The time between two requests. 0 if there is no rate. */
   interval = 0
-  /** When the pause that the service asked for ends. */
+  /** When the pause of an outage ends, which is the `Retry-After` of its last 429s. */
   pausedUntil = Number.NEGATIVE_INFINITY
   /** When the rate allows the next request. */
   #nextAt = Number.NEGATIVE_INFINITY

@@ -1,5 +1,5 @@
-// This folder has one file per resource: its operations as data, then a thin class with a method for each. It does not
-// import the client.
+// This folder has one file per resource: a thin class with a method for each operation. The operations are in
+// `src/client/generated/`. This folder does not import the client.
 
 import {
   type Core,
