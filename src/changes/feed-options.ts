@@ -1,5 +1,6 @@
 import type { SupportWorkspace } from '../client/index.ts'
 import { checkSignal } from '../core/index.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
 import {
   type Check,
   checkFunction,
@@ -164,6 +165,7 @@ export function readSettings(options: ChangeFeedOptions) {
   const given = readOptions(options, checks, 'a change feed')
   checkMethods('workspace', options.workspace, ['withOptions'], 'Pass a `SupportWorkspace`.')
   const { workspace, watch = ['conversations', 'messages'], deletions = [] } = options
+  if (watch.length === 0) throw new InvalidArgumentError('watch', '`watch` is empty.', 'Pass the names of lists.')
   // Messages are found through their conversations.
   const lists = (['conversations', 'contacts'] as const).filter(
     (list) => watch.includes(list) || (list === 'conversations' && watch.includes('messages')),

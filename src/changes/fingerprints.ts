@@ -1,4 +1,3 @@
-import { SupportWorkspaceError } from '../errors/index.ts'
 import { sha256 } from '../shared/bytes.ts'
 import { sortedJson } from '../shared/json.ts'
 
@@ -8,22 +7,15 @@ const algorithm = 2
 /** The length of the mark at the start of a fingerprint. */
 const markLength = 4
 
-/** How many levels an item can have. The service sends four. With some thousands, `JSON.stringify` exceeds the stack. */
-const mostLevels = 100
-
 /**
- * Returns a function that returns a short digest of what counts of an item, with a mark of the rules before it. The
- * function rejects with a `SupportWorkspaceError` if the item has too many levels.
+ * Returns a function that returns a short digest of what counts of an item, with a mark of the rules before it.
  *
  * @param ignored names of fields, at any depth, that do not count
  */
-export function fingerprints(ignored: readonly string[]): (item: { readonly id: string }) => Promise<string> {
+export function fingerprints(ignored: readonly string[]): (item: object) => Promise<string> {
   const names = new Set(ignored)
   const mark = digest(JSON.stringify([algorithm, [...names].sort()]))
-  return async (item) => {
-    checkLevels(item)
-    return (await mark).slice(0, markLength) + (await digest(sortedJson(item, names)))
-  }
+  return async (item) => (await mark).slice(0, markLength) + (await digest(sortedJson(item, names)))
 }
 
 /** Whether two fingerprints were made by the same rules. Otherwise, comparing them tells nothing about the item. */
@@ -43,19 +35,4 @@ export function isTurn(print: string, after: number, until: number, period: numb
 /** 64 bits suffice, because a fingerprint is only compared with earlier fingerprints of the same item. */
 async function digest(text: string): Promise<string> {
   return (await sha256(text)).slice(0, 16)
-}
-
-function checkLevels(item: { readonly id: string }): void {
-  let values: readonly unknown[] = [item]
-  for (let level = 0; values.length > 0; level += 1) {
-    if (level > mostLevels) {
-      throw new SupportWorkspaceError(
-        `The entry "${item.id}" has more than ${mostLevels} levels of arrays and objects.`,
-        {
-          hint: 'The feed cannot compare it. Report this to the service.',
-        },
-      )
-    }
-    values = values.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []))
-  }
 }

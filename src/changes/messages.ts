@@ -15,10 +15,14 @@ export async function* readMessages(pass: Pass, id: string): Changes {
   if (row === undefined || !settings.watch.has('messages')) return
   // This pass has read them before it was interrupted.
   if (typeof row.task === 'number' && row.task >= passes && messages?.readFor === row.revision) return
-  const reading = await reader.messagesOf(id)
-  if (reading === undefined) return
-  const { prints, changes, absent } = await compare(pass, id, row, messages, reading)
   const isSecond = typeof row.task === 'number' && row.task < passes
+  const reading = await reader.messagesOf(id)
+  if (reading === undefined) {
+    // The next pass tries again, and its reading is the first.
+    if (!isSecond && row.task !== 'unread') await rows.conversations.update(id, { task: 'unread' })
+    return
+  }
+  const { prints, changes, absent } = await compare(pass, id, row, messages, reading)
   const isLast =
     reading.isComplete && absent.length === 0 && (isSecond || (row.task === 'unread' && changes.length === 0))
   // Before the messages are stored, the row must lead to them.

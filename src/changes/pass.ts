@@ -1,6 +1,7 @@
 import type { Contact, Conversation, Message } from '../client/index.ts'
 import { SupportWorkspaceError } from '../errors/index.ts'
 import { throwIfAborted } from '../shared/abort.ts'
+import { secondsOf } from '../shared/time.ts'
 import type { Entries } from '../storage/interface.ts'
 import type { Change, WatchedList } from './change.ts'
 import type { Counts, FeedSettings } from './feed-options.ts'
@@ -23,9 +24,6 @@ export interface Feed {
   readonly rows: { readonly conversations: Rows; readonly contacts: Rows }
 }
 
-/** After this many conversations in a row that could not be read, a pass ends. */
-const mostFailures = 5
-
 /**
  * A second reading of messages begins so many milliseconds after the pass of the first. A `Date` has whole seconds, so
  * this makes at least two seconds.
@@ -45,7 +43,6 @@ export class Pass {
   private constructor(feed: Feed, progress: Progress) {
     this.feed = feed
     this.progress = progress
-    feed.reader.failures = 0
   }
 
   /**
@@ -107,13 +104,13 @@ export class Pass {
   /**
    * Compares fingerprints of an item. Undefined if there is nothing to report.
    *
-   * @param isLater whether an item without a time has come after the start of the feed
+   * @param isLater whether an earlier reading lacked the item, so that it is new whatever its time is
    */
   kindOf(list: WatchedList, { inserted_at: time }: Item, old: string | undefined, print: string, isLater = false) {
     if (old === undefined) {
       const { starts } = this.progress
       const start = starts[list] ?? starts.messages ?? 0
-      return start === 0 || (typeof time === 'number' ? time >= start : isLater) ? 'created' : undefined
+      return start === 0 || isLater || (secondsOf(time) ?? 0) >= start ? 'created' : undefined
     }
     if (old === print) return undefined
     if (areComparable(old, print)) return 'updated'
@@ -147,11 +144,6 @@ export class Pass {
       throwIfAborted(settings.signal)
     }
     return left
-  }
-
-  /** Whether so many conversations could not be read that the pass ends. */
-  get hasFailed(): boolean {
-    return this.feed.reader.failures >= mostFailures
   }
 
   tell(message: string, hint: string): void {

@@ -15,6 +15,7 @@ import {
   isSupportWorkspaceError,
   NotFoundError,
   PaginationError,
+  RateLimitError,
   SupportWorkspaceError,
 } from '../errors/index.ts'
 import { sleep, throwIfAborted } from '../shared/abort.ts'
@@ -33,6 +34,12 @@ export interface Items {
 
 /** After this many rejected cursors, a list is not begun again. */
 const mostRejected = 3
+
+/** After this many attempts at a page, although the service answers `/me`, a conversation counts as unreadable. */
+const mostAttempts = 3
+
+/** How many levels an entry can have. The service sends four. With some thousands, `JSON.stringify` exceeds the stack. */
+const mostLevels = 100
 
 /**
  * Reads the lists of the service, and waits out what goes wrong. If a token provider returns another token, asks `/me`
@@ -54,8 +61,6 @@ export class Reader {
   time = Date.now()
   /** The id of the person of the token. */
   you: string | undefined
-  /** Number of the last conversations in a row that could not be read. */
-  failures = 0
 
   constructor(settings: FeedSettings, counts: Counts) {
     this.#settings = settings
@@ -67,7 +72,10 @@ export class Reader {
     }))
   }
 
-  /** Asks `/me`. The first request of a feed. Returns a digest of the address of the service and the organization. */
+  /**
+   * Asks `/me`, and waits until it is answered. The first request of a feed. Returns a digest of the address of the
+   * service and the organization.
+   */
   async identify(): Promise<string> {
     await this.patiently(() => this.#client.me({ signal: this.#settings.signal }))
     return this.#place as string
@@ -91,7 +99,7 @@ export class Reader {
     for (let attempt = 1, rejected = 0; ; attempt += 1) {
       try {
         for await (const { data, checkpoint } of this.#list(list, owner, resumeFrom, limit).pages()) {
-          checkIds(list, data)
+          checkEntries(list, data)
           if ((await use(data)) === false) return isComplete
           throwIfAborted(this.#settings.signal)
           resumeFrom = checkpoint
@@ -99,7 +107,6 @@ export class Reader {
         }
         return isComplete
       } catch (error) {
-        if (owner !== '' && isOfConversation(error)) throw error
         isComplete &&= resumeFrom === null
         // An item that has moved can make a cursor come twice.
         const isOfCursor = error instanceof CursorRejectedError || error instanceof PaginationError
@@ -110,7 +117,13 @@ export class Reader {
           resumeFrom = null
           if (!isOfCursor) this.#withoutLimit.add(list)
           else if (++rejected === mostRejected) return false
-        } else await this.#pause(error, attempt)
+        } else if (owner === '') await this.#pause(error, attempt)
+        else if (!isPassing(error) || attempt >= mostAttempts) throw error
+        else {
+          if (error instanceof RateLimitError) await this.#pause(error, attempt)
+          // An outage ends when this is answered. What fails afterwards is about the conversation.
+          await this.identify()
+        }
       }
     }
   }
@@ -160,12 +173,10 @@ export class Reader {
   /** Returns undefined if a conversation cannot be read. It is then skipped until the next pass. */
   async #ofConversation<Value>(id: string, read: () => Promise<Value>): Promise<Value | undefined> {
     try {
-      const value = await read()
-      this.failures = 0
-      return value
+      return await read()
     } catch (error) {
-      if (!isOfConversation(error)) throw error
-      this.failures += 1
+      throwIfAborted(this.#settings.signal)
+      if (this.#refusal !== undefined || !isOfConversation(error)) throw error
       this.report({ error, conversationId: id })
       return undefined
     }
@@ -176,7 +187,7 @@ export class Reader {
     const { signal } = this.#settings
     throwIfAborted(signal)
     if (this.#refusal !== undefined) throw this.#refusal
-    if (!isSupportWorkspaceError(error) || error.remedy !== 'retry') throw error
+    if (!isPassing(error)) throw error
     const backoff = Math.min(60_000, 1000 * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2)
     const asked = error instanceof ApiError ? (error.retryAfter ?? 0) * 1000 : 0
     const retryIn = Math.max(backoff, Math.min(asked, 3_600_000))
@@ -220,12 +231,17 @@ export class Reader {
   }
 }
 
-/** Whether an error is about one conversation, so that others can still be read. */
+/** Whether repeating can help. */
+function isPassing(error: unknown): boolean {
+  return isSupportWorkspaceError(error) && error.remedy === 'retry'
+}
+
+/** Whether an error in reading a conversation can be about this conversation alone, so that others can still be read. */
 function isOfConversation(error: unknown): boolean {
   // The service has sent an id that no path can have.
   if (error instanceof InvalidArgumentError) return error.argument === 'conversation_id'
-  if (!(error instanceof ApiError) || error instanceof InsufficientScopeError) return false
-  return [403, 404, 410].includes(error.status) || error.status >= 500
+  if (error instanceof InsufficientScopeError) return false
+  return isSupportWorkspaceError(error) && error.remedy !== 'reconnect'
 }
 
 /** Returns the error for a token whose organization is not the one of the storage. */
@@ -237,13 +253,24 @@ export function otherOrganization(): InvalidArgumentError {
   )
 }
 
-/** Refuses a page with an entry without an id, or with an id twice, because entries are told apart by their ids. */
-function checkIds(list: keyof Items, items: readonly { readonly id?: unknown }[]): void {
+/** Refuses a page whose entries cannot be told apart by their ids, or that has an entry with too many levels. */
+function checkEntries(list: keyof Items, items: readonly { readonly id?: unknown }[]): void {
   const ids = items.map((item) => item?.id)
   const areValid = ids.every((id) => typeof id === 'string' && id !== '' && id.isWellFormed())
-  if (areValid && new Set(ids).size === ids.length) return
-  throw new SupportWorkspaceError(
-    `\`${list}.list\` returned ${areValid ? 'an id twice on a page' : 'an entry without a valid `id`'}.`,
-    { hint: 'The feed tells entries apart by their ids. Report this to the service.' },
-  )
+  if (!areValid || new Set(ids).size !== ids.length) {
+    throw new SupportWorkspaceError(
+      `\`${list}.list\` returned ${areValid ? 'an id twice on a page' : 'an entry without a valid `id`'}.`,
+      { hint: 'The feed tells entries apart by their ids. Report this to the service.' },
+    )
+  }
+  const deep = items.find((item) => isDeep(item, mostLevels))
+  if (deep === undefined) return
+  throw new SupportWorkspaceError(`The entry "${deep.id}" has more than ${mostLevels} levels of arrays and objects.`, {
+    hint: 'The feed cannot compare it. Report this to the service.',
+  })
+}
+
+function isDeep(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((each) => isDeep(each, levels - 1))
 }

@@ -2,7 +2,7 @@ import type { Contact, Conversation } from '../client/index.ts'
 import { isTurn } from './fingerprints.ts'
 import { readMessages } from './messages.ts'
 import { type Changes, type List, type Pass, settleTime } from './pass.ts'
-import { changeOf, replace } from './records.ts'
+import { acknowledge, changeOf, replace } from './records.ts'
 import type { Mark } from './rows.ts'
 
 /**
@@ -23,8 +23,8 @@ export async function* runPass(pass: Pass): Changes {
     const now = reader.time
     if (list === 'contacts') for (const id of [...rows.contacts.pending]) yield* pass.deliver(list, id)
     else yield* readConversations(pass, seen, now)
-    if (list === 'conversations' && !pass.hasFailed) audited = now
-    if (isWhole && !pass.hasFailed) yield* findMissing(pass, list, seen)
+    if (list === 'conversations') audited = now
+    if (isWhole) yield* findMissing(pass, list, seen)
   }
   for (const [list, count] of Object.entries(pass.held)) {
     pass.tell(
@@ -38,7 +38,7 @@ export async function* runPass(pass: Pass): Changes {
       'Changes of the same items in this time are not reported.',
     )
   }
-  await pass.end(isComplete && !pass.hasFailed, audited)
+  await pass.end(isComplete, audited)
 }
 
 /**
@@ -82,18 +82,14 @@ async function* readConversations(pass: Pass, seen: ReadonlySet<string>, now: nu
     if (rows.pending.has(id) || !settings.watch.has('messages')) return false
     return typeof task === 'number' ? task >= passes || task < recent : task === 'unread' || isAudited
   }
-  const changed = fromAnywhere([...rows.pending])
-  const due = fromAnywhere(rows.ids.filter(isDue))
-  // By turns, because all that have changed can be broken.
-  const first = changed.flatMap((id, index) => [id, ...due.slice(index, index + 1)])
-  for (const id of [...first, ...due.slice(changed.length)]) {
-    if (pass.hasFailed) return
+  const due = rows.ids.filter(isDue)
+  for (const id of [...fromAnywhere([...rows.pending]), ...fromAnywhere(due)]) {
     if (seen.has(id)) yield* readMessages(pass, id)
     else yield* miss(pass, 'conversations', id, false)
   }
 }
 
-/** Begins a list anywhere, so that conversations that stay broken do not keep those behind them from being read for ever. */
+/** Begins a list anywhere, because broken conversations can use up the time of each job before those behind them. */
 function fromAnywhere(ids: readonly string[]): readonly string[] {
   const start = Math.floor(Math.random() * ids.length)
   return [...ids.slice(start), ...ids.slice(0, start)]
@@ -106,10 +102,7 @@ async function* findMissing(pass: Pass, list: List, seen: ReadonlySet<string>): 
   const { ids } = rows[list]
   const missing = ids.filter((id) => !seen.has(id) && rows[list].mark(id)?.missing !== 'hidden')
   const isHeld = pass.isHeld(list, missing.length, ids.length)
-  for (const id of missing) {
-    if (pass.hasFailed) return
-    yield* miss(pass, list, id, isHeld)
-  }
+  for (const id of fromAnywhere(missing)) yield* miss(pass, list, id, isHeld)
 }
 
 /** Asks for an item that a pass lacked, and reports it as deleted if it is gone. */
@@ -138,6 +131,9 @@ async function* miss(pass: Pass, list: List, id: string, isHeld: boolean): Chang
     yield* pass.report(records.messages, id)
     await reader.patiently(() => records.messages.change(id, () => ({ write: null, result: undefined })))
   }
-  await rows.update(id, { outbox: [changeOf(list, 'deleted', id, id)] })
-  yield* pass.deliver(list, id)
+  const deletion = changeOf(list, 'deleted', id, id)
+  await rows.update(id, { outbox: [deletion] })
+  if (settings.watch.has(list)) yield* pass.deliver(list, id)
+  // Nobody asks for the deletion, so only the row goes.
+  else rows.adopt(id, (await reader.patiently(() => acknowledge(records[list], id, deletion.key))).left)
 }

@@ -5,6 +5,7 @@ import type { SupportWorkspace, User, WriteOperationId } from '../client/index.t
 import type { Paginated } from '../core/index.ts'
 import { redact } from '../errors/redact.ts'
 import { type JsonObject, sortedJson } from '../shared/json.ts'
+import { secondsOf } from '../shared/time.ts'
 import { pagesOf } from './pages.ts'
 
 /** An unconfirmed write, as `find` receives it. */
@@ -204,11 +205,9 @@ async function loadPlainText(): Promise<(html: string) => string> {
   }
 }
 
-/** The latest time that is read as seconds since the epoch, in the year 5138. Milliseconds are larger. */
-const latestTime = 1e11
-
 function isSince(time: unknown, since: number): Verdict {
-  return typeof time === 'number' && time < latestTime ? time >= since : undefined
+  const seconds = secondsOf(time)
+  return seconds === undefined ? undefined : seconds >= since
 }
 
 /** Times are in whole seconds, so two items of the same second can be in either order. */

@@ -1,4 +1,9 @@
-import { AuthenticationError, InsufficientScopeError, SupportWorkspace } from 'support-workspace-sdk'
+import {
+  AuthenticationError,
+  InsufficientScopeError,
+  SupportWorkspace,
+  SupportWorkspaceError,
+} from 'support-workspace-sdk'
 import { type Change, ChangeFeed, ChangeFeedError, type ChangeFeedOptions } from 'support-workspace-sdk/changes'
 import { type KeyValueStorage, memoryStorage } from 'support-workspace-sdk/storage'
 import { describe, expect, test, vi } from 'vitest'
@@ -103,6 +108,27 @@ describe('messages are read', () => {
     expect(await new Process(service, storage, { ...slow, passes: 2 }).read()).toEqual([])
   })
 
+  test.each([true, false])('twice, although the first reading failed (follows: %s)', async (follows) => {
+    const service = new SimulatedService({ conversations: 3 })
+    const storage = await filled(service)
+    const id = firstOf(service)
+    const read = async () => {
+      clock.now += 4000
+      return new Process(service, storage, { ...slow, passes: 1 }).read()
+    }
+    const added = [service.addMessage(id)]
+    service.traits = { ...service.traits, follows }
+    service.answer = (path) => (path.includes(id) ? failure(500, 'unavailable') : undefined)
+    await read()
+    service.answer = undefined
+    const found = await read()
+    added.push(service.addMessage(id))
+    found.push(...(await read()))
+    expect(found.filter((change) => change.startsWith('messages'))).toEqual(
+      added.map((each) => `messages created ${each}`),
+    )
+  })
+
   test('once in a pass that was interrupted, unless their conversation has changed or some were not stored', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
     const service = new SimulatedService({ conversations: 12, messages: 2 })
@@ -156,6 +182,45 @@ describe('messages are read', () => {
   })
 })
 
+/** Answers instead of the messages of one conversation. */
+const faults: readonly (readonly [name: string, answer: () => Response])[] = [
+  ...[400, 402, 403, 404, 405, 406, 408, 409, 410, 415, 422, 425, 429, 431, 451, 500, 501, 502, 503, 504, 599].map(
+    (status) => [`${status}`, () => failure(status, 'odd')] as const,
+  ),
+  ['503 for an hour', () => new Response('{}', { status: 503, headers: { 'retry-after': '3600' } })],
+  ['HTML', () => new Response('<html>')],
+  ['a body that is cut off', () => new Response('{"data":[{"id":"m')],
+  ['a redirect', () => new Response(null, { status: 302, headers: { location: '/elsewhere' } })],
+  ['JSON without `data`', () => respond({})],
+  ['an entry without an id', () => respond({ data: [{}], page_metadata: { after: null, before: null } })],
+  [
+    'an id twice',
+    () => respond({ data: [{ id: 'msg' }, { id: 'msg' }], page_metadata: { after: null, before: null } }),
+  ],
+  [
+    'an entry with many levels',
+    () =>
+      new Response(
+        `{"data":[{"id":"msg","extra":${'['.repeat(200)}${']'.repeat(200)}}],"page_metadata":{"after":null}}`,
+      ),
+  ],
+  [
+    'a connection that breaks',
+    () => {
+      throw new TypeError('fetch failed')
+    },
+  ],
+  [
+    'a timeout',
+    () => {
+      throw new DOMException('It took too long.', 'TimeoutError')
+    },
+  ],
+]
+
+const isMessagesOf = (path: string, ids: readonly string[]) =>
+  path.endsWith('/messages') && ids.some((id) => path.includes(id))
+
 describe('since now', () => {
   const now = { since: 'now', passes: 1 } as const
 
@@ -198,6 +263,42 @@ describe('since now', () => {
       `conversations created ${id}`,
       `messages created ${message}`,
     ])
+  })
+
+  test.each([
+    ['milliseconds', (seconds: number) => seconds * 1000],
+    ['a text', (seconds: number) => new Date(seconds * 1000).toISOString() as never],
+    ['nothing', () => undefined],
+  ])('takes what the first reading finds for old if the service sends its time as %s', async (_, timeOf) => {
+    const service = new SimulatedService({ conversations: 3 })
+    const give = () => {
+      for (const { messages } of service.conversations.values())
+        for (const item of messages.values())
+          if (Number(item.inserted_at) < 1e11) item.inserted_at = timeOf(Number(item.inserted_at))
+    }
+    give()
+    clock.now += 60_000
+    const storage = memoryStorage()
+    expect(await new Process(service, storage, now).read()).toEqual([])
+    const message = service.addMessage(firstOf(service))
+    give()
+    expect(await new Process(service, storage, now).read()).toContain(`messages created ${message}`)
+  })
+
+  test('reports what comes to a conversation that was read, although the clock of `Date` is ahead', async () => {
+    const service = new SimulatedService({ conversations: 3 })
+    const { fetch } = service
+    const ahead: typeof fetch = async (...request) => {
+      const response = await fetch(...request)
+      response.headers.set('date', new Date(clock.now + 120_000).toUTCString())
+      return response
+    }
+    Object.assign(service, { fetch: ahead })
+    const storage = memoryStorage()
+    expect(await new Process(service, storage, now).read()).toEqual([])
+    clock.now += 30_000
+    const message = service.addMessage(firstOf(service))
+    expect(await new Process(service, storage, now).read()).toContain(`messages created ${message}`)
   })
 
   test('goes on from its first start after a restart', async () => {
@@ -300,6 +401,33 @@ describe('deletions', () => {
   })
 })
 
+test.each([
+  [['messages'], 0],
+  [['conversations', 'messages'], 6],
+  [['conversations'], 6],
+] as const)('a removed conversation is forgotten with `watch: %j`', async (watch, reported) => {
+  const service = new SimulatedService({ conversations: 30 })
+  const storage = await filled(service, { watch })
+  const gone = [...service.conversations.keys()].slice(0, 6)
+  const options = { ...slow, watch, passes: 3 }
+  const changes: string[] = []
+  const run = new Process(service, storage, { ...options, passes: 18 })
+  let lists = 0
+  service.onRequest = (path) => {
+    if (path === '/conversations' && lists++ % 3 === 0 && gone.length > 0) service.removeConversation(gone.shift()!)
+  }
+  changes.push(...(await run.read()))
+  expect(changes).toHaveLength(reported)
+  expect(run.problems.filter(({ conversationId }) => conversationId === undefined)).toEqual([])
+  const before = service.counts.messages
+  expect(await new Process(service, storage, options).read()).toEqual([])
+  expect(service.counts.messages).toBe(before)
+})
+
+test('an empty `watch` is refused', () => {
+  expect(() => new Process(new SimulatedService({}), memoryStorage(), { watch: [] })).toThrow('`watch` is empty')
+})
+
 describe('a change that was not acknowledged', () => {
   test('of a list stays while the list is not watched', async () => {
     const service = new SimulatedService({ conversations: 2 })
@@ -381,33 +509,124 @@ async function readWith(list: string, extra: string, secret?: string): Promise<n
 }
 
 describe('errors', () => {
-  test.each([
-    [403, 'forbidden'],
-    [404, 'not_found'],
-    [410, 'gone'],
-    [500, 'unavailable'],
-  ])('%i of a conversation is reported, and the conversation is skipped until the next pass', async (status, code) => {
-    const service = new SimulatedService({})
-    const storage = memoryStorage()
-    const broken = firstOf(service)
-    service.answer = (path) => (path.includes(broken) ? failure(status, code) : undefined)
-    const run = new Process(service, storage, { passes: 1 })
-    expect(await run.read()).toHaveLength(11 + 10 * 2)
-    expect(run.problems).toEqual([{ error: expect.objectContaining({ status }), conversationId: broken }])
-    expect(run.feed.status().completedAt).toBeDefined()
+  test.each(faults)(
+    'of a conversation are told by its id, and it is skipped until the next pass: %s',
+    async (name, answer) => {
+      const service = new SimulatedService({})
+      const storage = memoryStorage()
+      const broken = firstOf(service)
+      service.answer = (path) => (isMessagesOf(path, [broken]) ? answer() : undefined)
+      const run = new Process(service, storage, { passes: 1, limit: 50 })
+      const started = clock.now
+      expect(await run.read()).toHaveLength(11 + 10 * 2)
+      expect(run.problems.filter(({ conversationId }) => conversationId !== undefined)).toEqual([
+        { error: expect.any(SupportWorkspaceError), conversationId: broken },
+      ])
+      expect(run.feed.status().completedAt).toBe(clock.now)
+      expect(run.problems.some(({ retryIn }) => retryIn !== undefined)).toBe(name === '429')
+      expect(clock.now - started).toBeLessThan(10_000)
+      service.answer = undefined
+      clock.now += 4000
+      expect(await new Process(service, storage, { ...slow, passes: 1 }).read()).toHaveLength(2)
+    },
+  )
+
+  test.each(faults)(
+    'of ten conversations stop neither the audit, nor deletions, nor the others: %s',
+    async (name, answer) => {
+      const service = new SimulatedService({ conversations: 30, messages: 1, follows: false })
+      const storage = await filled(service)
+      const ids = [...service.conversations.keys()]
+      const [absent, shown, healthy] = [ids.slice(0, 5), ids.slice(5, 10), ids.slice(10)]
+      service.answer = (path) => (isMessagesOf(path, [...absent, ...shown]) ? answer() : undefined)
+      for (const id of absent) service.hidden.add(id)
+      const gone = healthy.pop() as string
+      service.removeConversation(gone)
+      const added = healthy.map((id) => `messages created ${service.addMessage(id)}`)
+      let readings = 0
+      service.onRequest = (path) => {
+        if (isMessagesOf(path, healthy)) readings += 1
+      }
+      const options = { auditEvery: 100_000, interval: 4000, limit: 50, maxDeletions: 10, passes: 40 }
+      const run = new Process(service, storage, options)
+      const deleted = [gone, ...(name === '404' ? absent : [])].map((id) => `conversations deleted ${id}`)
+      const started = clock.now
+      expect((await run.read()).sort()).toEqual([...deleted, ...added].sort())
+      expect(run.feed.status().completedAt).toBe(clock.now)
+      // Once for each audit, once more for what it found, and those whose turn has come again.
+      expect(readings / healthy.length).toBeLessThan((clock.now - started) / options.auditEvery + 3)
+    },
+  )
+
+  test('of the audit are made up for in the next pass', async () => {
+    const service = new SimulatedService({ conversations: 20, follows: false })
+    const storage = await filled(service)
+    const ids = [...service.conversations.keys()]
+    const added = ids.map((id) => `messages created ${service.addMessage(id)}`)
+    const read = () => new Process(service, storage, { interval: 4000, auditEvery: 100_000, passes: 1 }).read()
+    service.answer = (path) => (path.endsWith('/messages') ? failure(500, 'unavailable') : undefined)
+    clock.now += 100_000
+    expect(await read()).toEqual([])
     service.answer = undefined
-    clock.now += 4000
-    expect(await new Process(service, storage, { ...slow, passes: 1 }).read()).toHaveLength(2)
+    expect((await read()).sort()).toEqual(added.sort())
   })
 
-  test('of five conversations in a row end the pass, which is not complete', async () => {
-    const service = new SimulatedService({})
-    service.answer = (path) => (path.endsWith('messages') ? failure(500, 'unavailable') : undefined)
-    const run = new Process(service, memoryStorage(), { passes: 1 })
-    expect(await run.read()).toHaveLength(5)
-    expect(run.problems).toHaveLength(5)
-    expect(run.feed.status()).toMatchObject({ passes: 1, completedAt: undefined })
+  test.each(faults)('of everything lose nothing: %s', async (_, answer) => {
+    const service = new SimulatedService({ conversations: 5 })
+    const storage = await filled(service)
+    const added = [...service.conversations.keys()].map((id) => `messages created ${service.addMessage(id)}`)
+    let [isOut, left] = [false, 40]
+    service.answer = (path) => {
+      isOut ||= path.endsWith('/messages')
+      return isOut && left-- > 0 ? answer() : undefined
+    }
+    const run = new Process(service, storage, { ...slow, limit: 50, passes: 1 })
+    const changes = await run.read()
+    const unread = run.problems.filter(({ conversationId }) => conversationId !== undefined)
+    // What can pass is waited for. The rest is an answer about each conversation, as long as the lists can be read.
+    expect(run.problems.some(({ retryIn }) => (retryIn ?? 0) >= 30_000)).toBe(unread.length === 0)
+    left = 0
+    clock.now += 4000
+    changes.push(...(await new Process(service, storage, { ...slow, limit: 50, passes: 1 }).read()))
+    expect(changes.filter((change) => change.startsWith('messages')).sort()).toEqual(added.sort())
   })
+
+  test.each(['messages', 'what is missing'])(
+    'that use up the time of each job do not keep %s of the others from being read',
+    async (what) => {
+      const service = new SimulatedService({ conversations: 8 })
+      const storage = await filled(service)
+      const ids = [...service.conversations.keys()]
+      const [broken, others] = [ids.slice(2, 5), [...ids.slice(0, 2), ...ids.slice(5)]]
+      const changes: string[] = []
+      for (const id of ids) {
+        if (what === 'messages') service.addMessage(id)
+        else if (broken.includes(id)) service.hidden.add(id)
+        else service.removeConversation(id)
+      }
+      for (let job = 1; job <= 60; job += 1) {
+        const controller = new AbortController()
+        service.answer = (path) => {
+          if (!isMessagesOf(path, broken)) return undefined
+          controller.abort(new RangeError('Stop.'))
+          return failure(500, 'unavailable')
+        }
+        const options = { ...slow, maxDeletions: 10, passes: 1, signal: controller.signal }
+        const { feed } = new Process(service, storage, options)
+        try {
+          for await (const { resource, kind, id, ...change } of feed) {
+            const owner = 'conversationId' in change ? change.conversationId : id
+            if (others.includes(owner)) changes.push(`${resource} ${kind}`)
+          }
+        } catch (error) {
+          expect(error).toBeInstanceOf(RangeError)
+        }
+        clock.now += 4000
+      }
+      const expected = what === 'messages' ? 'messages created' : 'conversations deleted'
+      expect(changes.filter((change) => change === expected)).toHaveLength(5)
+    },
+  )
 
   test('of five conversations that stay broken do not keep the others from being read', async () => {
     const service = new SimulatedService({ conversations: 20 })
@@ -457,7 +676,11 @@ describe('errors', () => {
     const run = new Process(service, memoryStorage(), { passes: 1 })
     expect(await run.read()).toHaveLength(33)
     expect(run.problems).toHaveLength(1)
-    service.answer = (path) => (path.endsWith(list) ? failure(422, 'invalid') : undefined)
+  })
+
+  test('of a list that waiting does not mend end the feed', async () => {
+    const service = new SimulatedService({})
+    service.answer = (path) => (path === '/conversations' ? failure(422, 'invalid') : undefined)
     await expect(new Process(service, memoryStorage(), { passes: 1 }).read()).rejects.toMatchObject({ status: 422 })
   })
 
@@ -486,13 +709,11 @@ describe('errors', () => {
   test.each([
     ['many arrays in arrays', '['.repeat(50_000) + ']'.repeat(50_000)],
     ['many objects in objects', `${'{"a":'.repeat(100)}1${'}'.repeat(100)}`],
-  ])('of a list or of messages with %s end the feed by name', async (_, deep) => {
-    for (const list of ['/conversations', '/messages']) {
-      await expect(readWith(list, deep)).rejects.toMatchObject({
-        ...{ name: 'SupportWorkspaceError', remedy: 'fix' },
-        message: expect.stringMatching(/^The entry "\w+" has more than 100 levels/),
-      })
-    }
+  ])('of a list with %s end the feed by name', async (_, deep) => {
+    await expect(readWith('/conversations', deep)).rejects.toMatchObject({
+      ...{ name: 'SupportWorkspaceError', remedy: 'fix' },
+      message: expect.stringMatching(/^The entry "\w+" has more than 100 levels/),
+    })
   })
 
   test.each([
