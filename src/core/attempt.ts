@@ -6,9 +6,10 @@ import { notify } from '../shared/notify.ts'
 import type { Reply } from './call.ts'
 import { isPromise } from './call-clock.ts'
 import { type CallerPart, callerError, cannotWaitError, timeoutError } from './call-errors.ts'
-import type { CallRecord, Failure } from './call-record.ts'
+import type { CallRecord } from './call-record.ts'
 import { exchange } from './exchange.ts'
 import { readHeaders } from './headers.ts'
+import type { Failure } from './retry.ts'
 
 /**
  * Sends a request of a call: with a token, headers and a permit of the rate limiter. The permit comes last. Otherwise, a
@@ -123,7 +124,9 @@ async function takeTurn(record: CallRecord): Promise<(result: 'served' | Failure
   record.servedBefore = lastServed
   return (result) => {
     const failure = result === 'served' ? undefined : result
-    record.isStarved = (served.get(name) ?? 0) <= servedBefore
+    const isStarved = (served.get(name) ?? 0) <= servedBefore
+    // A limited call keeps waiting while the service serves other calls.
+    if (failure?.isLimited) record.starved = isStarved ? record.starved + 1 : 0
     if (failure?.head?.status === 429) return notify(end, { retryAfter: failure.retryAfter })
     const hasServed = result === 'served' || failure?.head?.isRefused === true
     if (hasServed) {

@@ -5,7 +5,7 @@ import { CallClock, type OuterCall } from './call-clock.ts'
 import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
 import type { PreparedCall } from './input.ts'
 import type { ResponseHead } from './response.ts'
-import { retryAfterOf } from './retry.ts'
+import { type Failure, retryAfterOf } from './retry.ts'
 import type { Sending } from './send-through.ts'
 import type { ClientSettings } from './settings.ts'
 
@@ -20,17 +20,6 @@ const records = /* @__PURE__ */ new WeakMap<object, CallRecord>()
 
 /** Of more attempts, an error lists the first one and the last ones. */
 const listedAttempts = 20
-
-/** The failure of a request, for the layers around it. */
-export interface Failure {
-  readonly error: RequestError
-  /** Status and headers, if there was a response. */
-  readonly head: ResponseHead | undefined
-  /** How long the service asks to wait, in milliseconds. */
-  readonly retryAfter: number | undefined
-  /** Whether the response was a 429. Without a response, the request was deferred after the 429 of another one. */
-  readonly isLimited: boolean
-}
 
 /** A call under way, with what its layers share: its clock, attempts, secrets and last failure. Emits its events. */
 export class CallRecord {
@@ -49,8 +38,8 @@ export class CallRecord {
   readonly secrets: string[] = []
   /** The number of the request that was served last when the call sent its own last one. */
   servedBefore: number | undefined
-  /** Whether the service has served no other request of the operation since. A 429 then uses up a retry. */
-  isStarved = true
+  /** The last requests in a row that were limited while the service served no other request of their operation. */
+  starved = 0
   /** What a rate limiter does when the call has ended. */
   readonly endListeners: (() => void)[] = []
   /** The failure of the last request. */

@@ -1,6 +1,7 @@
 import { appendFile, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { SupportWorkspace } from 'support-workspace-sdk'
 import type { Sandbox } from 'support-workspace-sdk/sandbox'
+import { sqliteStorage } from 'support-workspace-sdk/storage'
 import { expect, vi } from 'vitest'
 import type { Programs, Reader } from '../reader.ts'
 
@@ -51,6 +52,17 @@ const giveUpSoon = (reader: Reader, file: string) =>
 const remove = ({ folder }: Reader, ...names: string[]) =>
   Promise.all(names.map((name) => rm(`${folder}/${name}`, { force: true })))
 
+/** Adds a damaged entry to a storage. Returns a function that removes it. */
+async function damage({ folder }: Reader, file: string, key: string): Promise<() => Promise<unknown>> {
+  const change = async (from: string | null, to: string | null) => {
+    const storage = sqliteStorage(`${folder}/${file}`)
+    expect(await storage.compareAndSet(key, from, to)).toBe(true)
+    storage.close()
+  }
+  await change(null, 'garbage')
+  return () => change('garbage', null)
+}
+
 const linesOf = (text: string) => text.split('\n').filter(Boolean)
 
 /** The conversations in which a customer had the last word. */
@@ -74,25 +86,64 @@ function expectPairs(sandbox: Sandbox, count: number): void {
   for (const kinds of conversations) expect(kinds).toEqual(['messages', 'notes'])
 }
 
-/** A person approves an edit, the same draft again, a draft that is stale by then, and rejects one. */
-async function approveReplies({ run, sandbox }: Reader): Promise<void> {
-  const [{ id } = { id: '' }] = sandbox.state.conversations
-  const lists = () =>
-    sandbox.requests.filter(({ operation, query }) => operation === 'listConversations' && !query.after)
+/** Runs the worker while it makes two passes, and meanwhile. Returns what it has printed. */
+async function work({ run, sandbox }: Reader, meanwhile = () => {}) {
   const passes = () => {
+    const lists = () =>
+      sandbox.requests.filter(({ operation, query }) => operation === 'listConversations' && !query.after)
     const before = lists().length
     return vi.waitFor(() => expect(lists().length).toBeGreaterThan(before + 2), 30_000)
   }
+  sandbox.clearRequests()
+  const ended = run({ file: 'draft.mts', env: { WATCH_SECONDS: '0.05' } })
+  await passes()
+  meanwhile()
+  await passes()
+  sandbox.revokeAll()
+  const { code, stdout, stderr } = await ended
+  expect(code, stderr).toBe(77)
+  return { stdout, stderr }
+}
+
+/** What is wrong with one conversation is told, and holds up no draft for another. When it is mended, the draft comes. */
+async function draftBesideFailures(reader: Reader): Promise<void> {
+  const sandbox = await reader.useSandbox({ conversations: 3 })
+  await remove(reader, 'approvals.db')
+  await work(reader)
+  const [damaged = '', forbidden = '', fine = ''] = sandbox.state.conversations.map(({ id }) => id)
+  const messages = [damaged, forbidden, fine].map((id) => sandbox.receiveMessage(id, '<p>Hello?</p>'))
+  const mend = await damage(reader, 'approvals.db', `approvals:open:reply:${messages[0]}`)
+  // The feed can read the messages, and the program cannot.
+  sandbox.faults.add({
+    path: new RegExp(`${forbidden}/messages`),
+    after: 1,
+    times: Number.POSITIVE_INFINITY,
+    status: 403,
+  })
+  const first = await work(reader)
+  expect(first.stdout).toBe(`Drafted reply:${messages[2]}\n`)
+  for (const id of [damaged, forbidden]) expect(first.stderr).toContain(`${id} needs a person`)
+  const { stdout: list, stderr } = await reader.run({ file: 'approve.mts' })
+  expect(linesOf(list)).toEqual([expect.stringContaining(`reply:${messages[2]}`)])
+  expect(stderr).toContain(`reply:${messages[0]}`)
+  await mend()
+  sandbox.faults.clear()
+  const next = await work(reader)
+  expect(linesOf(next.stdout).sort()).toEqual([`Drafted reply:${messages[0]}`, `Drafted reply:${messages[1]}`].sort())
+  expect(await work(reader)).toMatchObject({ stdout: '' })
+}
+
+/** A person approves an edit, the same draft again, a draft that is stale by then, and rejects one. */
+async function approveReplies(reader: Reader): Promise<void> {
+  const { run, sandbox } = reader
+  const [{ id } = { id: '' }] = sandbox.state.conversations
   /** Lets the customer write while the worker runs. Returns the key and the digest of the draft. */
   const draft = async (question: string, sent?: string): Promise<[key: string, digest: string]> => {
-    sandbox.clearRequests()
-    const ended = run({ file: 'draft.mts', env: { WATCH_SECONDS: '0.05' } })
-    await passes()
-    const message = sent ?? sandbox.receiveMessage(id, `<p>${question}</p>`)
-    await passes()
-    sandbox.revokeAll()
-    const { code, stdout } = await ended
-    expect([code, stdout]).toEqual([77, `Drafted reply:${message}\n`])
+    let message = sent
+    const { stdout } = await work(reader, () => {
+      message ??= sandbox.receiveMessage(id, `<p>${question}</p>`)
+    })
+    expect(stdout).toBe(`Drafted reply:${message}\n`)
     const { stdout: list } = await run({ file: 'approve.mts' })
     const [line = ''] = linesOf(list)
     expect(line).toMatch(`{"body_html":"<p>Thank you for “${question}”. We are on it.</p>"}`)
@@ -162,6 +213,14 @@ async function reply(reader: Reader): Promise<void> {
   expect(skipped).toMatchObject({ code: 0, stdout: `Replied in ${second}\n` })
   expect(skipped.stderr).toContain(`Skipped ${first}`)
   expect((await run()).stdout).toBe(`Replied in ${first}\n`)
+
+  // Neither does a damaged record.
+  const [asked = ''] = [second, third].map((id) => sandbox.receiveMessage(id, '<p>Are you there?</p>'))
+  const mend = await damage(reader, 'replies.db', `writes:reply:${asked}`)
+  const held = await run()
+  expect(held).toMatchObject({ code: 70, stdout: `Replied in ${third}\n`, stderr: expect.stringContaining(second) })
+  await mend()
+  expect((await run()).stdout).toBe(`Replied in ${second}\n`)
 
   // One reply that cannot be confirmed does not stop the others.
   await giveUpSoon(reader, 'reply.mts')
@@ -323,7 +382,10 @@ export const jobs: Programs = {
   'docs/reply.md': {
     'draft.mts': { typesOnly: 'run by the test of send.mts' },
     'approve.mts': { typesOnly: 'run by the test of send.mts' },
-    'send.mts': approveReplies,
+    'send.mts': async (reader) => {
+      await approveReplies(reader)
+      await draftBesideFailures(reader)
+    },
   },
   'docs/automatic-replies.md': {
     'reply.mts': async (reader) => {
@@ -349,7 +411,10 @@ export const jobs: Programs = {
       const unconfirmed = () => run({ file: 'once.mts' })
       for (let runs = 0; runs < 2; runs += 1) expect((await unconfirmed()).stderr).toContain('UnconfirmedWriteError')
       expect(sandbox.state.writes).toEqual([])
-      const { stdout } = await run()
+      const mend = await damage(reader, 'journal.db', 'writes:damaged')
+      const { stdout, stderr } = await run()
+      expect(stderr).toContain('writes:damaged')
+      await mend()
       const [key = ''] = stdout.split(' ')
       expect(stdout).toMatch(
         /^welcome:\S+ unconfirmed messages\.create \/api\/oauth\/v1\/conversations\/\S+ sent at \d{4}-\S+Z\n$/,
