@@ -72,7 +72,7 @@ async function guarded(record: CallRecord, accessToken: string, send: () => Prom
   try {
     return await settings.guard.around(send, {
       accessToken,
-      signal: clock.createWaitSignal(),
+      signal: clock.createCallSignal(),
       timeLeft: clock.remaining,
       deferred(seconds) {
         const retryAfter = seconds === undefined ? undefined : seconds * 1000

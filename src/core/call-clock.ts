@@ -21,8 +21,8 @@ export class CallClock {
   readonly #deadline: number
   /** Aborts the step under way. */
   #step = new AbortController()
-  /** Aborts the wait for a retry, which outlives the timeout of an attempt. */
-  #wait: AbortController | undefined
+  /** Aborts what outlives a step: the delay before a retry, and the work of a journal. */
+  #call: AbortController | undefined
   /** Whether a request is under way. */
   #isSending = false
   /** Rejects the step under way. */
@@ -47,11 +47,11 @@ export class CallClock {
     return this.#step.signal
   }
 
-  /** Returns a signal that aborts when the call ends early. */
-  createWaitSignal(): AbortSignal {
-    this.#wait ??= new AbortController()
-    if (this.end !== undefined) this.#wait.abort(this.end.reason)
-    return this.#wait.signal
+  /** Returns a signal that aborts only when the call ends early. */
+  createCallSignal(): AbortSignal {
+    this.#call ??= new AbortController()
+    if (this.end !== undefined) this.#call.abort(this.end.reason)
+    return this.#call.signal
   }
 
   /** Whether something was thrown because the call ended early. */
@@ -144,7 +144,7 @@ export class CallClock {
     if (this.end !== undefined) return
     this.end = { reason, isLate }
     this.#step.abort(reason)
-    this.#wait?.abort(reason)
+    this.#call?.abort(reason)
     this.#interrupt(reason)
   }
 }

@@ -118,7 +118,7 @@ export class CallRecord {
    *
    * @param failed absent if the attempt succeeded
    */
-  endAttempt({ time }: AttemptUnderWay, head: ResponseHead | undefined, failed?: Failed): number {
+  endAttempt({ time }: AttemptUnderWay, head: ResponseHead | undefined, failed?: Thrown): number {
     const duration = Math.round(performance.now() - time)
     this.#head = head
     this.#emit('onAttemptEnd', () => ({
@@ -174,7 +174,7 @@ export class CallRecord {
   }
 
   /** @param failed absent if the call succeeded */
-  endCall(failed?: Failed): void {
+  endCall(failed?: Thrown): void {
     for (const listener of this.endListeners) notify(listener)
     this.#emit('onOperationEnd', () => ({
       duration: Math.round(performance.now() - this.start),
@@ -187,12 +187,12 @@ export class CallRecord {
   }
 
   /** A function or signal of the caller can fail with the error of another call, whose outcome says nothing here. */
-  #outcomeOf({ error }: Failed): Outcome | undefined {
+  #outcomeOf({ error }: Thrown): Outcome | undefined {
     if (this.isOwnError(error)) return error.outcome
     return isSupportWorkspaceError(error) && this.sent === 0 ? 'not-sent' : undefined
   }
 
-  #nameOf({ error }: Failed): string | undefined {
+  #nameOf({ error }: Thrown): string | undefined {
     if (error === abandoned) return undefined
     if (isError(error)) return error.name
     return this.call.signal?.aborted ? 'AbortError' : 'Error'
@@ -217,13 +217,13 @@ function outerCallOf({ operation, signal }: PreparedCall, { ended, signal: ofCal
 }
 
 /** A request that has not ended. */
-export interface AttemptUnderWay {
+interface AttemptUnderWay {
   /** By the wall clock, and by the monotonic one, in milliseconds. */
   readonly startedAt: number
   readonly time: number
 }
 
-/** A thrown value of any type, which an attempt or a call failed with. */
-interface Failed {
+/** What an attempt or a call failed with, of any type. */
+interface Thrown {
   readonly error: unknown
 }

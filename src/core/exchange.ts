@@ -10,7 +10,7 @@ import { validateResponse } from './validation.ts'
 /** No more is read of an error body, in bytes. */
 const maxErrorBytes = 64 * 1024
 
-type RequestHeaders = FetchInit['headers']
+type FetchHeaders = FetchInit['headers']
 
 /** The known part of a response, because its body might never end. */
 interface Progress {
@@ -24,7 +24,7 @@ interface Progress {
  * Sends the request of an attempt, and reads and validates the response, all within the `timeout`. Rejects with the
  * caller's abort reason, or with an error. If the request is not repeated, the call rejects with the same error.
  */
-export async function exchange(record: CallRecord, url: string, headers: RequestHeaders): Promise<Reply> {
+export async function exchange(record: CallRecord, url: string, headers: FetchHeaders): Promise<Reply> {
   const { call, clock, settings } = record
   // Read before the hook is called, because the hook could replace the global `fetch`.
   const isPlatform = isPlatformFetch(settings.fetch)
@@ -55,7 +55,7 @@ export async function exchange(record: CallRecord, url: string, headers: Request
   }
 }
 
-async function receive(record: CallRecord, url: string, headers: RequestHeaders, progress: Progress): Promise<Reply> {
+async function receive(record: CallRecord, url: string, headers: FetchHeaders, progress: Progress): Promise<Reply> {
   const { call, clock, secrets, settings } = record
   const { signal } = clock
   // The hook might have aborted the call or outlasted its time, and a custom fetch can ignore its signal.

@@ -18,8 +18,8 @@ export interface Core {
 
 export function createCore(settings: ClientSettings): Core {
   if (settings.middleware.length === 0) return { settings, send: (call) => sendCall(call, settings) }
-  const sendOne = (call: PreparedCall, sending: Sending) => sendCall(call, settings, sending)
-  return { settings, send: (call) => sendThrough(settings, call, sendOne) }
+  const sendInside = (call: PreparedCall, sending: Sending) => sendCall(call, settings, sending)
+  return { settings, send: (call) => sendThrough(settings, call, sendInside) }
 }
 
 /**
@@ -85,7 +85,7 @@ async function sendUntilDone(record: CallRecord, url: string): Promise<Reply> {
   try {
     const reply: unknown = await ky(url, {
       method,
-      signal: clock.createWaitSignal(),
+      signal: clock.createCallSignal(),
       timeout: false,
       throwHttpErrors: false,
       fetch() {
