@@ -98,10 +98,10 @@ function errorOf(
   head: ResponseHead | undefined,
   isPlatform: boolean,
 ): RequestError {
-  if (thrown instanceof UnusableResponse && head !== undefined) return unusableError(record, head, thrown)
   // If only the body failed, the request was sent.
   const from = head !== undefined ? 'body' : isPlatform ? 'platform' : 'custom'
   try {
+    if (thrown instanceof UnusableResponse && head !== undefined) return unusableError(record, head, thrown)
     return networkError(record, thrown, classifyFetchError(thrown, from))
   } catch {
     // An error of a custom `fetch` can throw when it is read.
