@@ -117,7 +117,8 @@ async function takeTurn(record: CallRecord): Promise<(result: 'served' | Failure
   const found = findRateLimitKey()
   const key = typeof found === 'string' ? found : await record.clock.run(found)
   const name = `${key} ${operationOf(record)}`
-  const served = servedBy(rateLimiter)
+  const served = servedRequests.get(rateLimiter) ?? new Map<string, number>()
+  servedRequests.set(rateLimiter, served)
   // Counted from the last request of the call, or else from its start.
   const servedBefore = record.servedBefore ?? lastServed
   const end = await acquire(record, rateLimiter, key)
@@ -199,11 +200,3 @@ const servedRequests = /* @__PURE__ */ new WeakMap<RateLimiter, Map<string, numb
  * the map is cleared, a waiting call counts at most one retry too many.
  */
 const mostOperations = 1_000
-
-function servedBy(rateLimiter: RateLimiter): Map<string, number> {
-  const known = servedRequests.get(rateLimiter)
-  if (known !== undefined) return known
-  const served = new Map<string, number>()
-  servedRequests.set(rateLimiter, served)
-  return served
-}

@@ -1,7 +1,7 @@
 import { type Attempt, isSupportWorkspaceError, type Outcome, type RequestError } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
 import { notify } from '../shared/notify.ts'
-import { CallClock, type OuterCall } from './call-clock.ts'
+import { CallClock } from './call-clock.ts'
 import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
 import type { PreparedCall } from './input.ts'
 import type { ResponseHead } from './response.ts'
@@ -53,7 +53,9 @@ export class CallRecord {
     this.call = call
     this.settings = settings
     this.start = call.startedAt ?? performance.now()
-    this.clock = new CallClock(call.signal, this.start + call.totalTimeout, sending && outerCallOf(call, sending))
+    // A read whose signal was replaced can finish after the call, because others might wait for its reply.
+    const canFinish = call.operation.method === 'GET' && call.signal !== sending?.signal
+    this.clock = new CallClock(call.signal, this.start + call.totalTimeout, sending?.ended.signal, canFinish)
     this.#worst = sending?.isUnknown ? 'unknown' : 'not-sent'
     const { after, before } = call.query
     this.cursor = call.operation.envelope === 'list' ? (after ?? before ?? undefined) : undefined
@@ -209,11 +211,6 @@ export class CallRecord {
       return { ...event, ...describe?.() } as unknown as EventOf<Name>
     })
   }
-}
-
-/** A read whose signal was replaced can finish after the call, because others might wait for its reply. */
-function outerCallOf({ operation, signal }: PreparedCall, { ended, signal: ofCaller }: Sending): OuterCall {
-  return { signal: ended.signal, canFinish: operation.method === 'GET' && signal !== ofCaller }
 }
 
 /** A request that has not ended. */

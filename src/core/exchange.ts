@@ -75,28 +75,16 @@ async function receive(record: CallRecord, url: string, headers: FetchHeaders, p
   progress.opened = opened
   const head = new ResponseHead(opened.response, secrets)
   progress.head = head
-  try {
-    return await read(record, opened, head)
-  } catch (thrown) {
-    if (!(thrown instanceof UnusableResponse)) throw thrown
-    throw unusableError(record, head, thrown)
-  }
-}
-
-async function read(record: CallRecord, opened: OpenResponse, head: ResponseHead): Promise<Reply> {
-  const { settings } = record
-  const { operation } = record.call
-  const { signal } = record.clock
   if (head.isRedirect) throw new UnusableResponse('redirect', 'it redirects')
   if (head.isErrorResponse) {
     // A body that was cut off, or is too long, can still say what is wrong.
     await opened.text(maxErrorBytes).catch(() => {})
     throw responseError(record, head, opened.received)
   }
-  const { data, cursors } = unwrap(await opened.text(settings.maxResponseBytes), operation.envelope)
+  const { data, cursors } = unwrap(await opened.text(settings.maxResponseBytes), call.operation.envelope)
   signal.throwIfAborted()
   return {
-    data: await validateResponse(operation, data, settings),
+    data: await validateResponse(call.operation, data, settings),
     cursors,
     get response() {
       return head.info
@@ -113,6 +101,7 @@ function errorOf(
   // If only the body failed, the request was sent.
   const from = head !== undefined ? 'body' : isPlatform ? 'platform' : 'custom'
   try {
+    if (thrown instanceof UnusableResponse && head !== undefined) return unusableError(record, head, thrown)
     return networkError(record, thrown, classifyFetchError(thrown, from))
   } catch {
     // An error of a custom `fetch` can throw when it is read.
