@@ -114,9 +114,8 @@ export function errorDetails(text: string, secrets: readonly string[]): unknown 
  *
  * @param sent the JSON values of the request. A reason that repeats one of them is left out.
  */
-export function fieldProblems(status: number, text: string, sent: readonly unknown[]): string | undefined {
-  const body = parseObject(text)
-  if (body === undefined || (status !== 400 && status !== 422)) return undefined
+export function fieldProblems(text: string, sent: readonly unknown[]): string | undefined {
+  const body = parseObject(text) ?? {}
   const values = new Set(sent.flatMap(textsOf))
   const listed = [body.errors, body.detail, body['invalid-params']].find(
     (each) => isObject(each) || Array.isArray(each),

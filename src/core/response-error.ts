@@ -40,7 +40,7 @@ export function responseError(record: CallRecord, head: ResponseHead, text: stri
   const description = body.description && redact(body.description, secrets)
   const retryAfter = retryAfterOf(head)
   const [ErrorClass, remedy] = meaningOf(record, status, code)
-  const problems = fieldProblems(status, text, sent)
+  const problems = status === 400 || status === 422 ? fieldProblems(text, sent) : undefined
   const reasons = [description?.replace(/[.\s]+$/, ''), problems && redact(problems, secrets)].filter(
     (reason) => reason !== undefined,
   )
