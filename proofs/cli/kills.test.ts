@@ -10,7 +10,7 @@ import { Random } from '../../test/helpers/random.ts'
 import { isFull } from '../is-full.ts'
 
 const cli = fileURLToPath(new URL('../../src/cli/cli.ts', import.meta.url))
-const kills = isFull ? 100 : 3
+const kills = isFull ? 100 : 1
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
 const patient = { timeout: kills * 10_000 + 120_000 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SharedNumbers } from '../../src/fault-test/program/clock-file.ts'
+import { isFull } from '../is-full.ts'
 
 const preload = new URL('../../src/fault-test/program/preload.ts', import.meta.url)
 const start = Date.UTC(2026, 0, 5)
@@ -66,7 +67,7 @@ describe('an hour passes at once with', () => {
   })
 })
 
-describe('a timeout of 30 seconds does not fire during', () => {
+describe.runIf(isFull)('a timeout of 30 seconds does not fire during', () => {
   test.each([
     [
       'a key that takes long',
@@ -102,7 +103,7 @@ describe('a timeout of 30 seconds does not fire during', () => {
   })
 })
 
-test('a program ends that only has timers which do not keep it', async () => {
+test.runIf(isFull)('a program ends that only has timers which do not keep it', async () => {
   const { printed, passed } = await run(`setTimeout(() => console.log('late'), ${hour}).unref(); console.log('here')`)
   expect(printed).toBe('here')
   expect(passed).toBeLessThan(hour)
@@ -120,7 +121,7 @@ test('of two processes, one jumps when the other is idle as well', async () => {
   expect(printed).toBe('0 5')
 })
 
-test('each process of a program draws other random numbers', async () => {
+test.runIf(isFull)('each process of a program draws other random numbers', async () => {
   const draw = 'console.log(Math.random())'
   const { printed } = await run(`${draw}
     const { execFileSync } = await import('node:child_process')
@@ -128,7 +129,7 @@ test('each process of a program draws other random numbers', async () => {
   expect(new Set(printed.split('\n')).size).toBe(2)
 })
 
-test('random numbers repeat, and an error in a timer ends the program as ever', async () => {
+test.runIf(isFull)('random numbers repeat, and an error in a timer ends the program as ever', async () => {
   const draw = async () => (await run('console.log(Math.random(), Math.random())')).printed
   expect(await draw()).toBe(await draw())
   await expect(run(`setTimeout(() => { throw new Error('Broken') }, ${hour})`)).rejects.toThrow('Error: Broken')

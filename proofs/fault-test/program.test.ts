@@ -13,7 +13,7 @@ import {
 } from '../../test/fault-test/programs.ts'
 import { isFull } from '../is-full.ts'
 
-test('starts a program again by its exit code', async () => {
+test.runIf(isFull)('starts a program again by its exit code', async () => {
   const only = ['unavailable', 'unavailable-from-here', 'revoked', 'reset-after-effect', 'killed-after-effect']
   expect(await attemptsOf(byStatus, { only: only.map((fault) => `${fault}@1`) })).toEqual({
     'unavailable@1': '75 (retry), 0 (done)',
@@ -24,7 +24,7 @@ test('starts a program again by its exit code', async () => {
   })
 })
 
-test('`exits` says what other codes mean, and a crash without a fault is a failure', async () => {
+test.runIf(isFull)('`exits` says what other codes mean, and a crash without a fault is a failure', async () => {
   const code = `${addContact}; process.exit(status === 201 ? 0 : 3)`
   const only = ['unavailable@1', 'killed-after-effect@1']
   const report = await faultTestProgram(programOf(code), { only })
@@ -34,7 +34,7 @@ test('`exits` says what other codes mean, and a crash without a fault is a failu
   expect(failuresOf(await faultTestProgram(programOf(code), { only, exits: { 3: 'verify' } }))).toEqual([])
 })
 
-test('each run has a copy of the folder, whose outputs are compared line by line', async () => {
+test.runIf(isFull)('each run has a copy of the folder, whose outputs are compared line by line', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'program-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   await writeFile(join(folder, 'out.txt'), 'first\n')
@@ -133,7 +133,7 @@ const fileWrites = [
   ['a handle at a position', "await (await fs.promises.open(file, 'r+')).write('second', 6)"],
 ] as const
 
-test.each(isFull ? fileWrites : fileWrites.slice(-2))(
+test.each(isFull ? fileWrites : fileWrites.slice(-1))(
   'a kill in the middle of %s leaves what was there, and half of the new text',
   async (_, write) => {
     const code = `const file = folder + '/text'
@@ -146,7 +146,7 @@ test.each(isFull ? fileWrites : fileWrites.slice(-2))(
   },
 )
 
-test('`env` adds variables, and never leaves the program with the service of this process', async () => {
+test.runIf(isFull)('`env` adds variables, and never leaves the program with the service of this process', async () => {
   vi.stubEnv('SUPPORT_WORKSPACE_URL', 'http://127.0.0.1:1')
   onTestFinished(() => void vi.unstubAllEnvs())
   const print = `${addContact}; console.log(process.env.DEBUG, new URL(url).port !== '1')`
@@ -154,7 +154,7 @@ test('`env` adds variables, and never leaves the program with the service of thi
   expect(runs.map(({ output }) => output.at(-1))).toEqual(['x true'])
 })
 
-test('lines whose order differs are compared', async () => {
+test.runIf(isFull)('lines whose order differs are compared', async () => {
   const code = `${addContact}
     const lines = ['one', status === 201 ? 'two' : 'WRONG']
     if (new Date().getUTCDate() % 2 === 0) lines.reverse()
@@ -174,7 +174,7 @@ test.each(isFull ? loops : loops.slice(0, 1))('never-ends: a program that %s for
   expect(await attemptsOf(code, { only: ['unavailable@1'] })).toEqual({ 'unavailable@1': `was stopped after ${why}` })
 })
 
-test('a late effect comes before the first request after it', async () => {
+test.runIf(isFull)('a late effect comes before the first request after it', async () => {
   const look = `import { setTimeout as wait } from 'node:timers/promises'
     const count = async () => (await (await fetch(url + '/api/oauth/v1/contacts', { headers })).json()).data.length
     const before = await count()
@@ -203,7 +203,7 @@ test('a token in the output is leaked', async () => {
   expect(failuresOf(report)).toEqual(['unavailable@1 lost', 'unavailable@1 leaked'])
 })
 
-test('what somebody wrote while the program lived is unseen', async () => {
+test.runIf(isFull)('what somebody wrote while the program lived is unseen', async () => {
   const only = ['customer-writes@4', 'colleague-closes@4', 'colleague-writes-while-limited@4']
   const sandbox = { conversations: 2, contacts: 3 }
   expect(failuresOf(await faultTestPlanted('reply-checked-early.mjs', { only, unseen: 'reported', sandbox }))).toEqual([

@@ -6,9 +6,10 @@ import { notify } from '../shared/notify.ts'
 import type { Reply } from './call.ts'
 import { isPromise } from './call-clock.ts'
 import { type CallerPart, callerError, cannotWaitError, timeoutError } from './call-errors.ts'
-import type { CallRecord, Failure } from './call-record.ts'
+import type { CallRecord } from './call-record.ts'
 import { exchange } from './exchange.ts'
 import { readHeaders } from './headers.ts'
+import type { Failure } from './retry.ts'
 
 /**
  * Sends a request of a call: with a token, headers and a permit of the rate limiter. The permit comes last. Otherwise, a
@@ -71,7 +72,7 @@ async function guarded(record: CallRecord, accessToken: string, send: () => Prom
   try {
     return await settings.guard.around(send, {
       accessToken,
-      signal: clock.createWaitSignal(),
+      signal: clock.createCallSignal(),
       timeLeft: clock.remaining,
       deferred(seconds) {
         const retryAfter = seconds === undefined ? undefined : seconds * 1000
@@ -116,14 +117,17 @@ async function takeTurn(record: CallRecord): Promise<(result: 'served' | Failure
   const found = findRateLimitKey()
   const key = typeof found === 'string' ? found : await record.clock.run(found)
   const name = `${key} ${operationOf(record)}`
-  const served = servedBy(rateLimiter)
+  const served = servedRequests.get(rateLimiter) ?? new Map<string, number>()
+  servedRequests.set(rateLimiter, served)
   // Counted from the last request of the call, or else from its start.
   const servedBefore = record.servedBefore ?? lastServed
   const end = await acquire(record, rateLimiter, key)
   record.servedBefore = lastServed
   return (result) => {
     const failure = result === 'served' ? undefined : result
-    record.isStarved = (served.get(name) ?? 0) <= servedBefore
+    const isStarved = (served.get(name) ?? 0) <= servedBefore
+    // A limited call keeps waiting while the service serves other calls.
+    if (failure?.isLimited) record.starved = isStarved ? record.starved + 1 : 0
     if (failure?.head?.status === 429) return notify(end, { retryAfter: failure.retryAfter })
     const hasServed = result === 'served' || failure?.head?.isRefused === true
     if (hasServed) {
@@ -196,11 +200,3 @@ const servedRequests = /* @__PURE__ */ new WeakMap<RateLimiter, Map<string, numb
  * the map is cleared, a waiting call counts at most one retry too many.
  */
 const mostOperations = 1_000
-
-function servedBy(rateLimiter: RateLimiter): Map<string, number> {
-  const known = servedRequests.get(rateLimiter)
-  if (known !== undefined) return known
-  const served = new Map<string, number>()
-  servedRequests.set(rateLimiter, served)
-  return served
-}

@@ -1,14 +1,6 @@
 import { unlisten } from '../shared/abort.ts'
 import { longestTimer } from '../shared/check-options.ts'
 
-/** The call that the caller made, if middleware runs around it. The middleware can send it more than once. */
-export interface OuterCall {
-  /** Aborts when the caller has the result. */
-  readonly signal: AbortSignal
-  /** Whether a request under way can finish after that. */
-  readonly canFinish: boolean
-}
-
 /**
  * The clock of a call: the caller's signal and the total timeout, which end every step, such as a request or the wait
  * for a permit. Only a single step is under way at a time, so a single timer is enough. No timer runs during the delay
@@ -17,12 +9,13 @@ export interface OuterCall {
  */
 export class CallClock {
   readonly #caller: AbortSignal | undefined
-  readonly #outer: OuterCall | undefined
   readonly #deadline: number
+  readonly #outer: AbortSignal | undefined
+  readonly #canFinish: boolean
   /** Aborts the step under way. */
   #step = new AbortController()
-  /** Aborts the wait for a retry, which outlives the timeout of an attempt. */
-  #wait: AbortController | undefined
+  /** Aborts what outlives a step: the delay before a retry, and the work of a journal. */
+  #call: AbortController | undefined
   /** Whether a request is under way. */
   #isSending = false
   /** Rejects the step under way. */
@@ -32,12 +25,15 @@ export class CallClock {
 
   /**
    * @param deadline when the time of the call is over, in milliseconds of `performance.now()`
+   * @param outer aborts when the caller has the result, if middleware sends the call
+   * @param canFinish whether a request under way can finish after that
    */
-  constructor(caller: AbortSignal | undefined, deadline: number, outer?: OuterCall) {
+  constructor(caller: AbortSignal | undefined, deadline: number, outer?: AbortSignal, canFinish = false) {
     this.#caller = caller
-    this.#outer = outer
     this.#deadline = deadline
-    outer?.signal.addEventListener('abort', this.#onOuterEnd)
+    this.#outer = outer
+    this.#canFinish = canFinish
+    outer?.addEventListener('abort', this.#onOuterEnd)
     if (caller?.aborted) this.#onAbort()
     else caller?.addEventListener('abort', this.#onAbort)
   }
@@ -47,11 +43,11 @@ export class CallClock {
     return this.#step.signal
   }
 
-  /** Returns a signal that aborts when the call ends early. */
-  createWaitSignal(): AbortSignal {
-    this.#wait ??= new AbortController()
-    if (this.end !== undefined) this.#wait.abort(this.end.reason)
-    return this.#wait.signal
+  /** Returns a signal that aborts only when the call ends early. */
+  createCallSignal(): AbortSignal {
+    this.#call ??= new AbortController()
+    if (this.end !== undefined) this.#call.abort(this.end.reason)
+    return this.#call.signal
   }
 
   /** Whether something was thrown because the call ended early. */
@@ -67,7 +63,7 @@ export class CallClock {
   /** Ends the call if its time is over, because synchronous work can outrun the timer. Returns whether it has ended. */
   checkEnd(): boolean {
     if (this.remaining <= 0) this.#expire()
-    if (this.#outer?.signal.aborted) this.#onOuterEnd()
+    if (this.#outer?.aborted) this.#onOuterEnd()
     return this.end !== undefined
   }
 
@@ -126,14 +122,13 @@ export class CallClock {
   /** Stops following the signals. */
   stop(): void {
     if (this.#caller !== undefined) unlisten(this.#caller, this.#onAbort)
-    if (this.#outer !== undefined) unlisten(this.#outer.signal, this.#onOuterEnd)
+    if (this.#outer !== undefined) unlisten(this.#outer, this.#onOuterEnd)
   }
 
   readonly #onAbort = () => this.#endWith((this.#caller as AbortSignal).reason, false)
 
   readonly #onOuterEnd = () => {
-    const { signal, canFinish } = this.#outer as OuterCall
-    if (!canFinish || !this.#isSending) this.#endWith(signal.reason, false)
+    if (!this.#canFinish || !this.#isSending) this.#endWith((this.#outer as AbortSignal).reason, false)
   }
 
   #expire(): void {
@@ -144,7 +139,7 @@ export class CallClock {
     if (this.end !== undefined) return
     this.end = { reason, isLate }
     this.#step.abort(reason)
-    this.#wait?.abort(reason)
+    this.#call?.abort(reason)
     this.#interrupt(reason)
   }
 }

@@ -31,7 +31,7 @@ import type { ResponseHead, UnusableResponse } from './response.ts'
 import { longestRetryAfter, remedyAfter, retryAfterOf, seconds, toSeconds } from './retry.ts'
 
 /** The details of an error, besides the properties of its class. The call record has the rest. */
-interface FailureDescription {
+interface CommonDetails {
   readonly message: string
   /** The next step. For an unconfirmed write, it is used only if it is about the configuration. */
   readonly hint: string
@@ -47,7 +47,7 @@ interface FailureDescription {
 export function createError<Details extends RequestErrorDetails>(
   ErrorClass: new (message: string, details: Details) => RequestError,
   record: CallRecord,
-  { message, hint, isConfiguration, cause, ...failure }: FailureDescription & Omit<Details, keyof RequestErrorDetails>,
+  { message, hint, isConfiguration, cause, ...failure }: CommonDetails & Omit<Details, keyof RequestErrorDetails>,
 ): RequestError {
   const { attempts, secrets } = record
   const { operation } = record.call

@@ -31,11 +31,11 @@ export function callOperation<Definition extends Operation>(
   const result =
     envelope === 'list'
       ? new Paginated(planList(core, operation, input, options))
-      : callOf(sendOne(core, operation, input, options))
+      : callOf(replyOf(core, operation, input, options))
   return result as ResultOf<Definition>
 }
 
-async function sendOne(
+async function replyOf(
   core: Core,
   operation: Operation,
   input: OperationInput,

@@ -1,11 +1,11 @@
 import { type Attempt, isSupportWorkspaceError, type Outcome, type RequestError } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
 import { notify } from '../shared/notify.ts'
-import { CallClock, type OuterCall } from './call-clock.ts'
+import { CallClock } from './call-clock.ts'
 import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
 import type { PreparedCall } from './input.ts'
 import type { ResponseHead } from './response.ts'
-import { retryAfterOf } from './retry.ts'
+import { type Failure, retryAfterOf } from './retry.ts'
 import type { Sending } from './send-through.ts'
 import type { ClientSettings } from './settings.ts'
 
@@ -20,17 +20,6 @@ const records = /* @__PURE__ */ new WeakMap<object, CallRecord>()
 
 /** Of more attempts, an error lists the first one and the last ones. */
 const listedAttempts = 20
-
-/** The failure of a request, for the layers around it. */
-export interface Failure {
-  readonly error: RequestError
-  /** Status and headers, if there was a response. */
-  readonly head: ResponseHead | undefined
-  /** How long the service asks to wait, in milliseconds. */
-  readonly retryAfter: number | undefined
-  /** Whether the response was a 429. Without a response, the request was deferred after the 429 of another one. */
-  readonly isLimited: boolean
-}
 
 /** A call under way, with what its layers share: its clock, attempts, secrets and last failure. Emits its events. */
 export class CallRecord {
@@ -49,8 +38,8 @@ export class CallRecord {
   readonly secrets: string[] = []
   /** The number of the request that was served last when the call sent its own last one. */
   servedBefore: number | undefined
-  /** Whether the service has served no other request of the operation since. A 429 then uses up a retry. */
-  isStarved = true
+  /** The last requests in a row that were limited while the service served no other request of their operation. */
+  starved = 0
   /** What a rate limiter does when the call has ended. */
   readonly endListeners: (() => void)[] = []
   /** The failure of the last request. */
@@ -64,7 +53,9 @@ export class CallRecord {
     this.call = call
     this.settings = settings
     this.start = call.startedAt ?? performance.now()
-    this.clock = new CallClock(call.signal, this.start + call.totalTimeout, sending && outerCallOf(call, sending))
+    // A read whose signal was replaced can finish after the call, because others might wait for its reply.
+    const canFinish = call.operation.method === 'GET' && call.signal !== sending?.signal
+    this.clock = new CallClock(call.signal, this.start + call.totalTimeout, sending?.ended.signal, canFinish)
     this.#worst = sending?.isUnknown ? 'unknown' : 'not-sent'
     const { after, before } = call.query
     this.cursor = call.operation.envelope === 'list' ? (after ?? before ?? undefined) : undefined
@@ -129,7 +120,7 @@ export class CallRecord {
    *
    * @param failed absent if the attempt succeeded
    */
-  endAttempt({ time }: AttemptUnderWay, head: ResponseHead | undefined, failed?: Failed): number {
+  endAttempt({ time }: AttemptUnderWay, head: ResponseHead | undefined, failed?: Thrown): number {
     const duration = Math.round(performance.now() - time)
     this.#head = head
     this.#emit('onAttemptEnd', () => ({
@@ -185,7 +176,7 @@ export class CallRecord {
   }
 
   /** @param failed absent if the call succeeded */
-  endCall(failed?: Failed): void {
+  endCall(failed?: Thrown): void {
     for (const listener of this.endListeners) notify(listener)
     this.#emit('onOperationEnd', () => ({
       duration: Math.round(performance.now() - this.start),
@@ -198,12 +189,12 @@ export class CallRecord {
   }
 
   /** A function or signal of the caller can fail with the error of another call, whose outcome says nothing here. */
-  #outcomeOf({ error }: Failed): Outcome | undefined {
+  #outcomeOf({ error }: Thrown): Outcome | undefined {
     if (this.isOwnError(error)) return error.outcome
     return isSupportWorkspaceError(error) && this.sent === 0 ? 'not-sent' : undefined
   }
 
-  #nameOf({ error }: Failed): string | undefined {
+  #nameOf({ error }: Thrown): string | undefined {
     if (error === abandoned) return undefined
     if (isError(error)) return error.name
     return this.call.signal?.aborted ? 'AbortError' : 'Error'
@@ -222,19 +213,14 @@ export class CallRecord {
   }
 }
 
-/** A read whose signal was replaced can finish after the call, because others might wait for its reply. */
-function outerCallOf({ operation, signal }: PreparedCall, { ended, signal: ofCaller }: Sending): OuterCall {
-  return { signal: ended.signal, canFinish: operation.method === 'GET' && signal !== ofCaller }
-}
-
 /** A request that has not ended. */
-export interface AttemptUnderWay {
+interface AttemptUnderWay {
   /** By the wall clock, and by the monotonic one, in milliseconds. */
   readonly startedAt: number
   readonly time: number
 }
 
-/** A thrown value of any type, which an attempt or a call failed with. */
-interface Failed {
+/** What an attempt or a call failed with, of any type. */
+interface Thrown {
   readonly error: unknown
 }

@@ -1,20 +1,14 @@
 import { isObject, parseObject } from '../shared/json.ts'
 
-/** The code and description of an error body. */
-export interface ErrorBody {
-  readonly code: string | undefined
-  readonly description: string | undefined
-}
-
 /**
- * Parses an error body. Supports the documented form `{ error, error_description }` (docs/service.md#errors). Gateways
+ * Returns the code and description of an error body. Supports the documented form `{ error, error_description }` (docs/service.md#errors). Gateways
  * and other deployments also send `{ code, message }`, `{ error: { code, message } }`, `{ errors: [{ code, detail }]
  * }`, problem+json (RFC 9457), HTML and plain text.
  *
  * @param challenge the `WWW-Authenticate` header, which can name the error as well (RFC 6750, section 3)
  * @param sent the JSON values of the request, which the code does not repeat
  */
-export function readErrorBody(text: string, challenge: string | null = null, sent: readonly unknown[] = []): ErrorBody {
+export function readErrorBody(text: string, challenge: string | null = null, sent: readonly unknown[] = []) {
   const challenged = challenge?.match(/\berror\s*=\s*"?([^",\s]+)/i)?.[1]
   const body = parseObject(text)
   if (body === undefined) return { code: challenged, description: undefined }

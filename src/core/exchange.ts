@@ -10,7 +10,7 @@ import { validateResponse } from './validation.ts'
 /** No more is read of an error body, in bytes. */
 const maxErrorBytes = 64 * 1024
 
-type RequestHeaders = FetchInit['headers']
+type FetchHeaders = FetchInit['headers']
 
 /** The known part of a response, because its body might never end. */
 interface Progress {
@@ -24,7 +24,7 @@ interface Progress {
  * Sends the request of an attempt, and reads and validates the response, all within the `timeout`. Rejects with the
  * caller's abort reason, or with an error. If the request is not repeated, the call rejects with the same error.
  */
-export async function exchange(record: CallRecord, url: string, headers: RequestHeaders): Promise<Reply> {
+export async function exchange(record: CallRecord, url: string, headers: FetchHeaders): Promise<Reply> {
   const { call, clock, settings } = record
   // Read before the hook is called, because the hook could replace the global `fetch`.
   const isPlatform = isPlatformFetch(settings.fetch)
@@ -55,7 +55,7 @@ export async function exchange(record: CallRecord, url: string, headers: Request
   }
 }
 
-async function receive(record: CallRecord, url: string, headers: RequestHeaders, progress: Progress): Promise<Reply> {
+async function receive(record: CallRecord, url: string, headers: FetchHeaders, progress: Progress): Promise<Reply> {
   const { call, clock, secrets, settings } = record
   const { signal } = clock
   // The hook might have aborted the call or outlasted its time, and a custom fetch can ignore its signal.
@@ -75,28 +75,16 @@ async function receive(record: CallRecord, url: string, headers: RequestHeaders,
   progress.opened = opened
   const head = new ResponseHead(opened.response, secrets)
   progress.head = head
-  try {
-    return await read(record, opened, head)
-  } catch (thrown) {
-    if (!(thrown instanceof UnusableResponse)) throw thrown
-    throw unusableError(record, head, thrown)
-  }
-}
-
-async function read(record: CallRecord, opened: OpenResponse, head: ResponseHead): Promise<Reply> {
-  const { settings } = record
-  const { operation } = record.call
-  const { signal } = record.clock
   if (head.isRedirect) throw new UnusableResponse('redirect', 'it redirects')
   if (head.isErrorResponse) {
     // A body that was cut off, or is too long, can still say what is wrong.
     await opened.text(maxErrorBytes).catch(() => {})
     throw responseError(record, head, opened.received)
   }
-  const { data, cursors } = unwrap(await opened.text(settings.maxResponseBytes), operation.envelope)
+  const { data, cursors } = unwrap(await opened.text(settings.maxResponseBytes), call.operation.envelope)
   signal.throwIfAborted()
   return {
-    data: await validateResponse(operation, data, settings),
+    data: await validateResponse(call.operation, data, settings),
     cursors,
     get response() {
       return head.info
@@ -113,6 +101,7 @@ function errorOf(
   // If only the body failed, the request was sent.
   const from = head !== undefined ? 'body' : isPlatform ? 'platform' : 'custom'
   try {
+    if (thrown instanceof UnusableResponse && head !== undefined) return unusableError(record, head, thrown)
     return networkError(record, thrown, classifyFetchError(thrown, from))
   } catch {
     // An error of a custom `fetch` can throw when it is read.

@@ -169,7 +169,14 @@ export class Paginated<Item> implements Call<Page<Item>>, AsyncIterable<Item> {
 
 async function firstPage<Item>(plan: () => ListPlan): Promise<Reply<Page<Item>>> {
   const known = plan()
-  if (known.resumeFrom?.done) throw namingCall(finished(), known.call.operation.id)
+  if (known.resumeFrom?.done) {
+    const error = new InvalidArgumentError(
+      'resumeFrom',
+      'The list is finished, so it has no page to return.',
+      'Leave out `resumeFrom` to start a new round.',
+    )
+    throw namingCall(error, known.call.operation.id)
+  }
   const reply = await fetchFirst(known)
   return {
     data: toPage<Item>(known, reply),
@@ -178,14 +185,6 @@ async function firstPage<Item>(plan: () => ListPlan): Promise<Reply<Page<Item>>>
       return reply.response
     },
   }
-}
-
-function finished(): InvalidArgumentError {
-  return new InvalidArgumentError(
-    'resumeFrom',
-    'The list is finished, so it has no page to return.',
-    'Leave out `resumeFrom` to start a new round.',
-  )
 }
 
 /** @param cursor where the page begins. Null is the start of the list, and undefined is the cursor in the query */

@@ -203,16 +203,13 @@ export class ResponseHead {
   }
 }
 
-/** The content of an envelope. */
-type Unwrapped = Pick<Reply, 'data' | 'cursors'>
-
 const noCursors: PageCursors = { after: null, before: null }
 
 /**
  * Returns the content of the envelope in a body (docs/service.md#paging). Throws `UnusableResponse` if it differs from
  * the documents.
  */
-export function unwrap(text: string, envelope: Envelope = 'item'): Unwrapped {
+export function unwrap(text: string, envelope: Envelope = 'item'): Pick<Reply, 'data' | 'cursors'> {
   const canBeEmpty = envelope === 'any' || envelope === 'none'
   const body = canBeEmpty && text.trim() === '' ? undefined : parseJson(text)
   if (envelope === 'any') return { data: body, cursors: noCursors }

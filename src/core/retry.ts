@@ -1,4 +1,4 @@
-import type { Outcome, Remedy } from '../errors/index.ts'
+import type { Outcome, Remedy, RequestError } from '../errors/index.ts'
 import type { Method } from './operation.ts'
 import type { ResponseHead } from './response.ts'
 
@@ -16,74 +16,52 @@ export function remedyAfter(method: Method, outcome: Outcome, suggested: Remedy)
   return outcome === 'unknown' && !canRepeat ? 'verify' : suggested
 }
 
-/** A failed request, as far as it decides about the next one. */
-export interface FailedRequest {
-  /** What to do about its error. Only after `retry`, the request is repeated. */
-  readonly remedy: Remedy
-  /** Whether the response was a 429, or the request was deferred after a 429. */
-  readonly isLimited: boolean
-  /** Whether the service has served no other request of the operation since the last request of the call. */
-  readonly isStarved: boolean
+/** The failure of a request. */
+export interface Failure {
+  readonly error: RequestError
+  /** Status and headers, if there was a response. */
+  readonly head: ResponseHead | undefined
   /** How long the service asks to wait, in milliseconds. */
   readonly retryAfter: number | undefined
+  /** Whether the response was a 429. Without a response, the request was deferred after the 429 of another one. */
+  readonly isLimited: boolean
 }
 
-/** What became of the requests of a call. */
-export interface RetryCounters {
-  /** Every failed request. */
+/** What is left of a call after a failed request. Times are in milliseconds. */
+interface RetryLimits {
+  /** Failed requests of the call. */
   readonly failures: number
-  /** Failed requests that were not limited. */
+  /** How many of them used up a retry. */
   readonly retries: number
-  /** Starved requests in a row. */
-  readonly starved: number
-}
-
-export const noFailures: RetryCounters = { failures: 0, retries: 0, starved: 0 }
-
-export interface RetryLimits {
   readonly maxRetries: number
-  /** In milliseconds. */
   readonly maxRetryAfter: number
-  /** The rest of the call's `totalTimeout`, in milliseconds. */
+  /** The rest of the `totalTimeout`. */
   readonly timeLeft: number
-}
-
-/**
- * Decides whether a failed request is repeated, and when. Returns the counters after it, and the delay before the next
- * request in milliseconds, which is undefined if there is none.
- *
- * @param random between 0 and 1
- */
-export function repeatAfter(
-  { remedy, isLimited, isStarved, retryAfter = 0 }: FailedRequest,
-  counters: RetryCounters,
-  { maxRetries, maxRetryAfter, timeLeft }: RetryLimits,
-  random: number,
-): { readonly counters: RetryCounters; readonly delay: number | undefined } {
-  const failures = counters.failures + 1
-  const retries = counters.retries + (isLimited ? 0 : 1)
-  // A limited call keeps waiting while the service serves other calls.
-  const starved = !isLimited ? counters.starved : isStarved ? counters.starved + 1 : 0
-  const delay = delayBefore(failures, retryAfter, isLimited, random)
-  const isAllowed = maxRetries > 0 && retries + starved <= maxRetries
-  const isInTime = retryAfter <= maxRetryAfter && delay < timeLeft
-  const isRepeated = remedy === 'retry' && isAllowed && isInTime
-  return { counters: { failures, retries, starved }, delay: isRepeated ? delay : undefined }
 }
 
 const firstDelay = 500
 const longestDelay = 8_000
 
 /**
- * Returns the delay before a retry, in milliseconds: exponential backoff with full jitter, and at least the delay that
- * the service requests. A `Retry-After: 0` keeps the backoff. If the service requests more, a limited call waits
- * exactly that long, so that it keeps its place among the other limited calls.
+ * Returns the delay before a failed request is repeated, in milliseconds. Undefined if it is not repeated. The delay is an
+ * exponential backoff with full jitter, and at least the delay that the service requests. A `Retry-After: 0` keeps the
+ * backoff. If the service requests more, a limited call waits exactly that long, so that it keeps its place among the
+ * other limited calls.
+ *
+ * @param random between 0 and 1
  */
-function delayBefore(retry: number, retryAfter: number, isLimited: boolean, random: number): number {
-  if (isLimited && retryAfter > 0) return retryAfter
+export function repeatAfter(
+  { error, isLimited, retryAfter = 0 }: Failure,
+  { failures, retries, maxRetries, maxRetryAfter, timeLeft }: RetryLimits,
+  random: number,
+): number | undefined {
   // In milliseconds: 500, then twice as long each time, up to 8,000.
-  const longestBackoff = Math.min(longestDelay, firstDelay * 2 ** (retry - 1))
-  return Math.max(Math.floor(random * longestBackoff), retryAfter)
+  const longestBackoff = Math.min(longestDelay, firstDelay * 2 ** (failures - 1))
+  const backoff = Math.floor(random * longestBackoff)
+  const delay = isLimited && retryAfter > 0 ? retryAfter : Math.max(backoff, retryAfter)
+  const isAllowed = maxRetries > 0 && retries <= maxRetries
+  const isInTime = retryAfter <= maxRetryAfter && delay < timeLeft
+  return error.remedy === 'retry' && isAllowed && isInTime ? delay : undefined
 }
 
 /** A year, in milliseconds. Longer delays are probably mistakes. */

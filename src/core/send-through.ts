@@ -27,7 +27,7 @@ type Send = (call: PreparedCall) => Promise<Reply>
 
 /** Sends a call through the middleware of its client. */
 export async function sendThrough(
-  { middleware, ...settings }: ClientSettings,
+  settings: ClientSettings,
   call: PreparedCall,
   send: (call: PreparedCall, sending: Sending) => Promise<Reply>,
 ): Promise<Reply> {
@@ -58,7 +58,7 @@ export async function sendThrough(
   }
   const innermost = (given: PreparedCall) => sendOnce(given, sending, send)
   try {
-    return await middleware.reduceRight<Send>((next, each) => pass(each, next), innermost)(call)
+    return await settings.middleware.reduceRight<Send>((next, each) => pass(each, next), innermost)(call)
   } finally {
     ended.abort(new DOMException('The call has ended.', 'AbortError'))
   }
@@ -102,9 +102,7 @@ function misuse({ id, method }: Operation, problem: string, isSent = false): Req
   })
 }
 
-type ShownSettings = Pick<ClientSettings, 'baseUrl' | 'fresh' | 'context'>
-
-function show(call: PreparedCall, { baseUrl, fresh, context }: ShownSettings): OutgoingCall {
+function show(call: PreparedCall, { baseUrl, fresh, context }: ClientSettings): OutgoingCall {
   const { operation, path, parameters, query, body, headers, signal, page, timeout, totalTimeout } = call
   return {
     operation,

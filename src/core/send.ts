@@ -6,7 +6,7 @@ import type { Reply } from './call.ts'
 import { actorSelfRequired, withTotalTimeout } from './call-errors.ts'
 import { CallRecord } from './call-record.ts'
 import { type PreparedCall, urlOf } from './input.ts'
-import { noFailures, repeatAfter } from './retry.ts'
+import { repeatAfter } from './retry.ts'
 import { type Sending, sendThrough } from './send-through.ts'
 import type { ClientSettings } from './settings.ts'
 
@@ -18,8 +18,8 @@ export interface Core {
 
 export function createCore(settings: ClientSettings): Core {
   if (settings.middleware.length === 0) return { settings, send: (call) => sendCall(call, settings) }
-  const sendOne = (call: PreparedCall, sending: Sending) => sendCall(call, settings, sending)
-  return { settings, send: (call) => sendThrough(settings, call, sendOne) }
+  const sendInside = (call: PreparedCall, sending: Sending) => sendCall(call, settings, sending)
+  return { settings, send: (call) => sendThrough(settings, call, sendInside) }
 }
 
 /**
@@ -48,54 +48,56 @@ async function sendCall(call: PreparedCall, settings: ClientSettings, sending?: 
 }
 
 /**
- * Sends a request, and repeats it with ky while it fails for a reason that can pass. A loop would do the same, but the
- * package is required to build on ky (decisions/0001-ky-repeats-what-failed.md). The `fetch` of ky is an attempt, which
- * resolves with the reply. A call that succeeds at once does not start ky, because ky takes more time than the call.
+ * Sends a request, and repeats it with ky while `repeatAfter` allows it. A loop would do the same, but the package is
+ * required to build on ky (decisions/0001-ky-repeats-what-failed.md). The `fetch` of ky is an attempt, which resolves with
+ * the reply. A call whose first attempt is not repeated does not start ky, because ky takes more time than the call.
  */
 async function sendUntilDone(record: CallRecord, url: string): Promise<Reply> {
   const { call, clock, settings } = record
   const { method } = call.operation
-  let attempt: Promise<Reply> | undefined = sendAttempt(record, url)
-  try {
-    return await attempt
-  } catch (thrown) {
-    if (record.failureOf(thrown)?.error.remedy !== 'retry') throw thrown
-  }
-  let counters = noFailures
+  let failures = 0
+  let notLimited = 0
   let delay: number | undefined
-  const isRepeated = ({ error }: { readonly error: unknown }) => {
-    const failure = record.failureOf(error)
+  const isRepeated = (thrown: unknown): boolean => {
+    const failure = record.failureOf(thrown)
     if (failure === undefined || clock.checkEnd()) return false
-    const failed = { ...failure, remedy: failure.error.remedy, isStarved: record.isStarved }
+    failures += 1
+    if (!failure.isLimited) notLimited += 1
     const limits = {
+      failures,
+      retries: notLimited + record.starved,
       maxRetries: call.maxRetries,
       maxRetryAfter: settings.maxRetryAfter,
       timeLeft: clock.remaining,
     }
-    const next = repeatAfter(failed, counters, limits, Math.random())
-    counters = next.counters
-    delay = next.delay
+    delay = repeatAfter(failure, limits, Math.random())
     if (delay === undefined) return false
     // After the delay, the attempt waits for a permit too, which can end the call with a `RateLimitError`.
     record.announceRetry(delay)
     return true
   }
+  let first: Promise<Reply> | undefined = sendAttempt(record, url)
+  try {
+    return await first
+  } catch (thrown) {
+    if (!isRepeated(thrown)) throw thrown
+  }
   try {
     const reply: unknown = await ky(url, {
       method,
-      signal: clock.createWaitSignal(),
+      signal: clock.createCallSignal(),
       timeout: false,
       throwHttpErrors: false,
       fetch() {
         // The attempt that has just failed is the first one.
-        const current = attempt ?? sendAttempt(record, url)
-        attempt = undefined
-        return current as Promise<never>
+        const attempt = first ?? sendAttempt(record, url)
+        first = undefined
+        return attempt as Promise<never>
       },
       retry: {
         methods: [method.toLowerCase() as 'get'],
         limit: Number.MAX_SAFE_INTEGER,
-        shouldRetry: isRepeated,
+        shouldRetry: ({ error, retryCount }) => retryCount === 1 || isRepeated(error),
         delay: () => delay ?? 0,
       },
     })

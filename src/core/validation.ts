@@ -14,7 +14,7 @@ interface Mismatch extends Pick<Drift, 'expected' | 'received'> {
 }
 
 /** The output of a schema. Undefined if there are mismatches. */
-interface Checked {
+interface Validated {
   readonly value: unknown
   readonly mismatches: readonly Mismatch[]
 }
@@ -26,14 +26,14 @@ type Issue = Pick<StandardSchemaV1.Issue, 'path'>
  * Checks a value. If the schema is synchronous, so is the check, because a list checks each item. Throws or rejects
  * only if a schema of this package could not be loaded.
  */
-function checkWithSchema(schema: StandardSchemaV1, value: unknown): Checked | Promise<Checked> {
-  const conclude = (result: StandardSchemaV1.Result<unknown>): Checked => {
+function checkWithSchema(schema: StandardSchemaV1, value: unknown): Validated | Promise<Validated> {
+  const conclude = (result: StandardSchemaV1.Result<unknown>): Validated => {
     if (result.issues === undefined) return { value: result.value, mismatches: [] }
     const issues = result.issues.length > 0 ? result.issues : [{}]
     return { value: undefined, mismatches: issues.map((issue) => toMismatch(issue, value)) }
   }
   // A custom schema can throw. A schema of this package, which only `lazySchema` makes, throws if it was not loaded.
-  const fail = (thrown: unknown): Checked => {
+  const fail = (thrown: unknown): Validated => {
     if (schema['~standard'].vendor === 'support-workspace-sdk') throw thrown
     return conclude({ issues: [] })
   }
@@ -56,7 +56,7 @@ export function validateInput<Result>(
   argument: 'body' | 'query',
   use: (output: unknown) => Result,
 ): Result | Promise<Result> {
-  const conclude = ({ value, mismatches: [first] }: Checked): Result => {
+  const conclude = ({ value, mismatches: [first] }: Validated): Result => {
     if (first === undefined) return use(value)
     const field = [argument, ...first.path].join('.')
     throw new InvalidArgumentError(
@@ -117,7 +117,7 @@ export async function validateResponse(
   // The checks run one after the other, because the first can load the schemas, and a page might have millions of
   // items.
   for (const value of envelope === 'list' ? (data as unknown[]) : [data]) {
-    let checked: Checked
+    let checked: Validated
     try {
       const result = checkWithSchema(response as StandardSchemaV1, value)
       checked = result instanceof Promise ? await result : result

@@ -628,20 +628,6 @@ describe('errors', () => {
     },
   )
 
-  test('of five conversations that stay broken do not keep the others from being read', async () => {
-    const service = new SimulatedService({ conversations: 20 })
-    const ids = [...service.conversations.keys()]
-    service.answer = (path) =>
-      ids.slice(8, 13).some((id) => path.includes(id)) ? failure(403, 'forbidden') : undefined
-    clock.now += 60_000
-    const storage = memoryStorage()
-    const options = { ...slow, since: 'now' } as const
-    await new Process(service, storage, { ...options, passes: 40 }).read()
-    const read: string[] = []
-    for await (const page of storage.list('changes:feed:messages:')) read.push(...page.map(([key]) => key))
-    expect(read).toHaveLength(15)
-  })
-
   test.each([true, false])(
     'of five conversations that change in each pass do not keep the others from being read (follows: %s)',
     async (follows) => {
@@ -655,7 +641,7 @@ describe('errors', () => {
         if (path === '/conversations') for (const id of broken) service.touch(id)
       }
       const added = ids.slice(0, 3).map((id) => `messages created ${service.addMessage(id)}`)
-      const changes = await new Process(service, storage, { interval: 4000, limit: 50, passes: 40 }).read()
+      const changes = await new Process(service, storage, { interval: 4000, limit: 50, passes: 2 }).read()
       expect(changes.filter((change) => change.startsWith('messages')).sort()).toEqual(added.sort())
     },
   )

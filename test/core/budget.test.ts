@@ -79,10 +79,18 @@ test.each<[string, (workspace: SupportWorkspace) => unknown, object]>([
   ],
   ['a read whose response is asked for', ({ contacts }) => contacts.list().withResponse(), { ...once, headers: 1 }],
   ['a read that fails', ({ members }) => members.get('1').catch(() => {}), { ...once, headers: 1 }],
+  [
+    'a read that fails without retries',
+    ({ members }) => members.get('down', { maxRetries: 0 }).catch(() => {}),
+    { ...once, headers: 1 },
+  ],
   ['a write, with the check of its body', ({ contacts }) => contacts.create({ email: 'ada@example.com' }), once],
 ])('%s takes no more than this from the platform', async (_, call, expected) => {
   const workspace = makeClient({
-    fetch: async (_, { method }) => json(method === 'GET' ? page([]) : { data: { id: 'c' } }),
+    fetch: async (url, { method }) => {
+      if (url.endsWith('/down')) return json({}, 503)
+      return json(method === 'GET' ? page([]) : { data: { id: 'c' } })
+    },
   })
   // The first write loads the schemas.
   await workspace.contacts.create({ email: 'ada@example.com' })

@@ -23,14 +23,14 @@ export type SelfOnly<A extends Actor, Owner> = [A] extends ['app'] ? 'This call 
 /** Operations by the name of their method. */
 export type Operations = Readonly<Record<string, Operation>>
 
-/** Calls an operation with the client of a resource. */
-type Send = <Definition extends Operation>(
+/** `callOperation` for the client of a resource. */
+type BoundCall = <Definition extends Operation>(
   operation: Definition,
   input: InputOf<Definition>,
   options: OptionsOf<Definition> | undefined,
 ) => ResultOf<Definition>
 
-const send = Symbol('send')
+const boundCall = Symbol('boundCall')
 
 /** The calls of one resource. */
 export abstract class Resource<out A extends Actor> {
@@ -42,7 +42,7 @@ export abstract class Resource<out A extends Actor> {
     // A private field could not be read through a proxy, which a reactive framework such as Vue puts around objects. The
     // property holds a function, so that nothing prints the settings of the client.
     const value = callOperation.bind(undefined, core)
-    Object.defineProperty(this, send, { value })
+    Object.defineProperty(this, boundCall, { value })
   }
 }
 
@@ -58,9 +58,9 @@ export function call<const Definition extends Operation>(
   input: InputOf<Definition>,
   options: OptionsOf<Definition> | undefined,
 ): ResultOf<Definition> {
-  const sendCall = (resource as { readonly [send]?: Send } | undefined)?.[send]
-  if (sendCall === undefined) throw detached(operation.id)
-  return sendCall(operation, input, options)
+  const bound = (resource as { readonly [boundCall]?: BoundCall } | undefined)?.[boundCall]
+  if (bound === undefined) throw detached(operation.id)
+  return bound(operation, input, options)
 }
 
 /**
