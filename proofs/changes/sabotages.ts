@@ -66,16 +66,10 @@ const sabotages: readonly Sabotage[] = [
     '',
   ],
   [
-    'a revoked token is taken for a broken conversation',
+    'a revoked token or a missing scope is taken for a broken conversation',
     'reader.ts',
     "return isSupportWorkspaceError(error) && error.remedy !== 'reconnect'",
     'return isSupportWorkspaceError(error)',
-  ],
-  [
-    'a missing scope is taken for a broken conversation',
-    'reader.ts',
-    'if (error instanceof InsufficientScopeError) return false',
-    '',
   ],
   [
     'a reading that failed counts',

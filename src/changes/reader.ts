@@ -10,7 +10,6 @@ import type { Checkpoint, Paginated } from '../core/index.ts'
 import {
   ApiError,
   CursorRejectedError,
-  InsufficientScopeError,
   InvalidArgumentError,
   isSupportWorkspaceError,
   NotFoundError,
@@ -240,7 +239,7 @@ function isPassing(error: unknown): boolean {
 function isOfConversation(error: unknown): boolean {
   // The service has sent an id that no path can have.
   if (error instanceof InvalidArgumentError) return error.argument === 'conversation_id'
-  if (error instanceof InsufficientScopeError) return false
+  // A missing scope and a revoked token are about all conversations.
   return isSupportWorkspaceError(error) && error.remedy !== 'reconnect'
 }
 
