@@ -186,6 +186,24 @@ const sabotages: readonly Sabotage[] = [
     'if (this.#before !== undefined) await this.#look(this.#before, attempt)',
     'if (this.#before !== undefined && !this.hasLooked) await this.#look(this.#before, attempt)\n      this.hasLooked = true',
   ],
+  [
+    'what the look has let pass is taken for a lost reply',
+    'approvals/look.ts',
+    '    this.passed.add(message.id)\n',
+    '',
+  ],
+  [
+    'a list that begins with the oldest message is not read again',
+    'approvals/look.ts',
+    'this.#isWhole = times.every(',
+    'this.#isWhole = times.length > 0 || times.every(',
+  ],
+  [
+    'a reply that is being sent is overtaken where the clock of the machine is wrong',
+    'approvals/sender.ts',
+    'Math.abs(this.#clock.now() - changedAt)',
+    'Math.abs(Date.now() - changedAt)',
+  ],
 ]
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
