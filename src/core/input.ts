@@ -104,7 +104,7 @@ export function captureCall(
     query: extraQuery === undefined ? query : { ...query, ...extraQuery },
     body: extraBody === undefined ? text : addExtraBody(text, extraBody),
   })
-  // A call that was aborted before it was made is not sent.
+  // A call that was aborted before it was made is not sent, so its schemas are not called.
   const schemas: Pick<Operation, 'body' | 'query'> = signal?.aborted ? {} : operation
   const text = schemas.body === undefined ? toJson('body', body) : checkBody(schemas.body, operation, body)
   const query = schemas.query === undefined ? call.query : checkQuery(schemas.query, call)
