@@ -1,34 +1,19 @@
-import type { InsufficientScopeDetails } from '../errors/api-error.ts'
 import {
   ActorSelfRequiredError,
-  AlreadyExistsError,
-  ApiError,
-  AuthenticationError,
-  BadRequestError,
-  CursorRejectedError,
-  InsufficientScopeError,
   isLasting,
   NetworkError,
-  NotFoundError,
   type Outcome,
-  PermissionDeniedError,
   RateLimitError,
   type Remedy,
   RequestError,
-  ServerError,
   TimeoutError,
-  UnexpectedResponseError,
-  UnprocessableError,
 } from '../errors/index.ts'
-import { innermost, redact, safeCause, withoutSecrets } from '../errors/redact.ts'
+import { innermost, safeCause, withoutSecrets } from '../errors/redact.ts'
 import type { RequestErrorDetails } from '../errors/request-error.ts'
 import { actorHint } from '../shared/actor.ts'
 import type { CallRecord } from './call-record.ts'
-import { readErrorBody } from './error-body.ts'
-import { explainErrorResponse, explainUnusable } from './explain-response.ts'
 import type { FetchFault } from './fetch-error.ts'
-import type { ResponseHead, UnusableResponse } from './response.ts'
-import { longestRetryAfter, remedyAfter, retryAfterOf, seconds, toSeconds } from './retry.ts'
+import { longestRetryAfter, remedyAfter, seconds, toSeconds } from './retry.ts'
 
 /** The details of an error, besides the properties of its class. The call record has the rest. */
 interface CommonDetails {
@@ -158,23 +143,6 @@ export function cannotWaitError(record: CallRecord, wait: number): RequestError 
   })
 }
 
-/** Creates the error for a response that cannot be used. */
-export function unusableError(record: CallRecord, response: ResponseHead, unusable: UnusableResponse): RequestError {
-  const { reason, message } = unusable
-  const { id } = record.call.operation
-  return createError(UnexpectedResponseError, record, {
-    // It can name a key of the response.
-    message: `${id} received an unusable response (${response.status}): ${redact(message, record.secrets)}.`,
-    hint: explainUnusable(unusable),
-    isConfiguration: true,
-    outcome: 'unknown',
-    // A gateway might have replaced or cut off the body once.
-    remedy: reason === 'not-json' ? 'retry' : 'fix',
-    reason,
-    response: response.info,
-  })
-}
-
 /** The functions of the caller that are called before an attempt, and what their failure means. */
 const callerParts = {
   'token provider': 'there was no access token',
@@ -203,67 +171,3 @@ export function callerError(record: CallRecord, cause: unknown, part: CallerPart
     cause,
   })
 }
-
-/**
- * Creates the error for an error response.
- *
- * @param text the body, as far as it was read
- */
-export function responseError(record: CallRecord, head: ResponseHead, text: string): RequestError {
-  const { call, secrets, settings } = record
-  const { operation } = call
-  const { status } = head
-  const sent = [call.parameters, call.query, call.body === undefined ? undefined : JSON.parse(call.body)]
-  const body = readErrorBody(text, head.get('www-authenticate'), sent)
-  const code = body.code && redact(body.code, secrets)
-  const description = body.description && redact(body.description, secrets)
-  const retryAfter = retryAfterOf(head)
-  const [ErrorClass, remedy] = meaningOf(record, status, code)
-  const response = { kind: ErrorClass.kind, status, remedy, text, sent, retryAfter }
-  const { hint, problems, details } = explainErrorResponse(record, response)
-  const reasons = [description?.replace(/[.\s]+$/, ''), problems].filter((reason) => reason !== undefined)
-  const because = reasons.length === 0 ? '' : `: ${reasons.join(' (')}${reasons.length === 2 ? ')' : ''}`
-  return createError<InsufficientScopeDetails>(ErrorClass as typeof InsufficientScopeError, record, {
-    message: `${operation.id} failed with ${status}${code === undefined ? '' : ` ${code}`}${because}.`,
-    hint,
-    outcome: head.isRefused ? 'refused' : 'unknown',
-    remedy,
-    response: head.info,
-    status,
-    code,
-    description,
-    details,
-    retryAfter: toSeconds(retryAfter),
-    required: operation.scope === undefined ? [] : [operation.scope],
-    granted: settings.scopes,
-  })
-}
-
-/** The class of an error response, and what to do about it. */
-type Meaning = readonly [ErrorClass: typeof ApiError, remedy: Remedy]
-
-/** In a 4xx, the code takes precedence, because it is more specific. */
-function meaningOf({ call: { operation }, cursor }: CallRecord, status: number, code: string | undefined): Meaning {
-  if (status >= 500) return [ServerError, 'retry']
-  if (code === 'actor_self_required') return [ActorSelfRequiredError, 'fix']
-  if (code === 'insufficient_scope') return [InsufficientScopeError as typeof ApiError, 'reconnect']
-  if (cursor !== undefined && cursorStatuses.has(status)) return [CursorRejectedError, 'fix']
-  if (operation.method === 'POST' && status === 409) return [AlreadyExistsError, 'fix']
-  return byStatus[status] ?? [ApiError, 'fix']
-}
-
-const byStatus: Readonly<Record<number, Meaning>> = {
-  400: [BadRequestError, 'fix'],
-  401: [AuthenticationError, 'reconnect'],
-  403: [PermissionDeniedError, 'fix'],
-  404: [NotFoundError, 'fix'],
-  408: [ApiError, 'retry'],
-  422: [UnprocessableError, 'fix'],
-  429: [RateLimitError, 'retry'],
-}
-
-/**
- * Statuses for a rejected cursor. They are undocumented, but they mean that the parameters or the length of a request
- * were rejected.
- */
-const cursorStatuses: ReadonlySet<number> = new Set([400, 410, 414, 422, 431])

@@ -1,10 +1,11 @@
 import type { RequestError } from '../errors/index.ts'
 import type { FetchInit } from '../shared/web-types.ts'
 import type { Reply } from './call.ts'
-import { networkError, responseError, timeoutError, unusableError } from './call-errors.ts'
+import { networkError, timeoutError } from './call-errors.ts'
 import type { CallRecord } from './call-record.ts'
 import { classifyFetchError, isPlatformFetch } from './fetch-error.ts'
 import { MissingFetch, OpenResponse, ResponseHead, UnusableResponse, unwrap } from './response.ts'
+import { responseError, unusableError } from './response-error.ts'
 import { validateResponse } from './validation.ts'
 
 /** No more is read of an error body, in bytes. */

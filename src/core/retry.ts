@@ -4,7 +4,7 @@ import type { ResponseHead } from './response.ts'
 
 // Whether a request is sent again is decided in two steps. `remedyAfter` protects writes: a write that may have been
 // applied gets the remedy `verify`. Then `repeatAfter` looks at the retries and the time that are left. What the reason
-// of a failure suggests is in `call-errors.ts` for responses and timeouts, and in `fetch-error.ts` for the network.
+// of a failure suggests is in `response-error.ts`, in `call-errors.ts` for timeouts, and in `fetch-error.ts` for the network.
 
 /**
  * Returns what to do after a failure, from what its reason suggests. A write that may have been applied has to be checked

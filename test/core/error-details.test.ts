@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import fc from 'fast-check'
 import type { ApiError } from 'support-workspace-sdk'
 import { describe, expect, test } from 'vitest'
-import { errorDetails } from '../../src/core/explain-response.ts'
+import { errorDetails } from '../../src/core/error-body.ts'
 import { json, makeClient, rejection, scripted, token } from '../helpers/client.ts'
 
 /** The error of a contact that the service rejects with this body. */
