@@ -1,12 +1,20 @@
 /** Drafts replies, and sends those that a person has approved. Several workers can share a storage. */
 import { setTimeout } from 'node:timers/promises'
-import { exitCodeOf, isSupportWorkspaceError, type Message, NotFoundError, textToHtml } from 'support-workspace-sdk'
+import {
+  exitCodeOf,
+  isSupportWorkspaceError,
+  type Message,
+  NotFoundError,
+  ServerError,
+  textToHtml,
+} from 'support-workspace-sdk'
 import { ApprovalsError } from 'support-workspace-sdk/approvals'
 import { ChangeFeed, type MessageChange } from 'support-workspace-sdk/changes'
 import { htmlToText } from 'support-workspace-sdk/html'
 import { type Desk, isAutomatic, openDesk } from './desk.ts'
 
-type Written = Exclude<MessageChange, { readonly kind: 'deleted' }>
+/** What a worker has to know of a message. It can be stored without `secret`, because it has no text. */
+type Written = Pick<Exclude<MessageChange, { readonly kind: 'deleted' }>, 'conversationId' | 'id' | 'author'>
 
 /** Returns the text of a reply, or undefined for none. Put your model here. The newest message comes first. */
 async function draft({ body_html, user }: Message, _messages: readonly Message[]): Promise<string | undefined> {
@@ -14,22 +22,41 @@ async function draft({ body_html, user }: Message, _messages: readonly Message[]
   return `Hello ${user?.name ?? 'there'},\n\nthank you for writing: “${text.slice(0, 60)}”. We are on it.`
 }
 
-/** Proposes a reply to each new message of a customer. */
+/** Proposes a reply to each new message of a customer. What fails is tried again later, and blocks no other conversation. */
 export async function draftReplies(desk: Desk, interval: number, signal: AbortSignal): Promise<void> {
   const { workspace, storage, secret } = desk
   const onProblem = ({ error }: { error: unknown }) => console.warn(String(error))
-  const feed = new ChangeFeed({ workspace, storage, secret, watch: ['messages'], interval, signal, onProblem })
+  const feed = { workspace, storage, secret, watch: ['messages'], interval, signal, onProblem, passes: 10 } as const
   const { user: me } = await workspace.me({ signal })
-  for await (const change of feed) {
-    if (change.resource !== 'messages' || change.kind !== 'created' || change.isAutomatic) continue
-    try {
-      await rejectOutdated(desk, change)
-      await proposeReply(desk, me?.id, change)
-    } catch (error) {
-      // A colleague has removed the conversation.
-      if (!(error instanceof NotFoundError)) throw error
+  while (!signal.aborted) {
+    for await (const page of storage.list('failed:')) {
+      for (const [key, text] of page) {
+        if (await isDone(desk, me?.id, JSON.parse(text))) await storage.compareAndSet(key, text, null)
+      }
+    }
+    for await (const change of new ChangeFeed(feed)) {
+      if (change.resource !== 'messages' || change.kind !== 'created' || change.isAutomatic) continue
+      const { conversationId, id, author } = change
+      if (await isDone(desk, me?.id, change)) continue
+      await storage.compareAndSet(`failed:${id}`, null, JSON.stringify({ conversationId, id, author }))
     }
   }
+}
+
+async function isDone(desk: Desk, me: string | undefined, change: Written): Promise<boolean> {
+  try {
+    await rejectOutdated(desk, change)
+    await proposeReply(desk, me, change)
+  } catch (error) {
+    // A colleague has removed the conversation.
+    if (error instanceof NotFoundError) return true
+    // About the token, the rate or the network, and not about one conversation or the model.
+    const isAboutAll = isSupportWorkspaceError(error) && error.remedy !== 'fix'
+    if (isAboutAll && !(error instanceof ServerError)) throw error
+    console.error(`${change.conversationId} needs a person:`, error)
+    return false
+  }
+  return true
 }
 
 /** Proposes a reply to what the customer wrote last, unless somebody else has answered. */

@@ -5,7 +5,7 @@ import { ChangeFeed } from 'support-workspace-sdk/changes'
 import { type FaultTestJob, faultTest } from 'support-workspace-sdk/fault-test'
 import { createSandbox } from 'support-workspace-sdk/sandbox'
 import { memoryStorage } from 'support-workspace-sdk/storage'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { type Desk, isAutomatic } from '../../examples/reply-desk/desk.ts'
 import { draftReplies, sendReplies } from '../../examples/reply-desk/worker.ts'
 
@@ -76,3 +76,41 @@ test('the desk doubles and loses nothing, and answers nobody who was answered', 
   const forPersons = ['item-removed', 'killed-before-request', ...outages]
   expect(open.filter((fault) => !forPersons.includes(fault))).toEqual([])
 })
+
+test.each([403, 500])(
+  'a conversation that answers with %i blocks no other, and gets its draft later',
+  async (status) => {
+    const told = vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => told.mockRestore())
+    const sandbox = createSandbox({ conversations: 2 })
+    const { url: baseUrl, fetch } = sandbox
+    const accessToken = sandbox.issueToken({ actor: 'self' })
+    const workspace = new SupportWorkspace({ baseUrl, fetch, accessToken, actor: 'self', maxRetries: 0 })
+    const storage = memoryStorage()
+    const approvals = new Approvals({ workspace, storage, secret })
+    const [broken, healthy] = sandbox.state.conversations.map(({ id }) => id)
+    /** Runs the loop for ten passes, and to the first list after them. */
+    const run = async (before: () => void = () => {}) => {
+      const stop = new AbortController()
+      let passes = 0
+      const feeding = workspace.withOptions({
+        middleware: (call, next) => {
+          if (call.operation.id === 'conversations.list' && ++passes === 2) before()
+          if (passes > 11) stop.abort()
+          return next(call)
+        },
+      })
+      await draftReplies({ workspace: feeding, storage, approvals, secret }, 1, stop.signal).catch(() => {})
+      return (await approvals.list({ state: 'pending' })).map(({ conversationId }) => conversationId)
+    }
+    const isBroken = { path: new RegExp(`${broken}/messages`), status, times: Infinity }
+    const drafts = await run(() => {
+      for (const id of [broken, healthy]) sandbox.receiveMessage(id ?? '', '<p>Hello?</p>')
+      // The feed reads the conversation before the worker does.
+      sandbox.faults.add({ ...isBroken, after: 1 })
+    })
+    expect(drafts).toEqual([healthy])
+    sandbox.faults.clear()
+    expect((await run()).sort()).toEqual([broken, healthy].sort())
+  },
+)
