@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -39,7 +40,8 @@ const only = process.env.PAGE ?? ''
 
 describe.each(Object.entries(programs).filter(([path]) => path.includes(only)))('%s', (path, entries) => {
   const page = readPage(path)
-  const modules = () => `${pages}/${path}/node_modules`
+  // Pages that install the same packages share them, as copying and compiling the package takes long.
+  const modules = () => join(pages, [...page.packages].sort().join('+').replaceAll('/', '-'), 'node_modules')
   const save = async (name: string, files = page.files) => {
     const folder = `${pages}/${path}/${name.replaceAll('/', '-')}`
     await makeFolder(folder, files, modules())
@@ -48,7 +50,7 @@ describe.each(Object.entries(programs).filter(([path]) => path.includes(only)))(
 
   // `test/engines` installs the packages of the others, and compiles and runs their programs.
   const isHere = Object.values(entries).some((entry) => entry !== runByEngines)
-  beforeAll(() => (isHere ? install(page, modules(), project.installed) : undefined))
+  beforeAll(() => (isHere && !existsSync(modules()) ? install(page, modules(), project.installed) : undefined))
 
   test('has an entry for each program', () => {
     const imported = [...page.files].flatMap(([name, code]) => importsOf(name, code))
