@@ -51,6 +51,8 @@ export class Reader {
   readonly #counts: Counts
   /** Address of `/me`. */
   #address: string | undefined
+  /** Address of the last request. */
+  #asked: string | undefined
   #verified: string | undefined
   #place: string | undefined
   /** Why the token must not read. */
@@ -139,7 +141,8 @@ export class Reader {
   /** Whether the service has no messages of a conversation: a 404. Undefined if that is unclear. */
   isGone(id: string): Promise<boolean | undefined> {
     const isGone = (error: unknown) => {
-      if (error instanceof NotFoundError) return true
+      // A 404 for `/me` is no answer about the conversation.
+      if (error instanceof NotFoundError && this.#asked !== this.#address) return true
       throw error
     }
     return this.#ofConversation(id, () => this.read('messages', id, () => false, 1).then(() => false, isGone))
@@ -223,6 +226,7 @@ export class Reader {
 
   async #send(url: string, init: FetchInit): Promise<FetchResponse> {
     this.#counts.requests += 1
+    this.#asked = url
     const response = await this.#fetch(url, init)
     const time = Date.parse(response.headers.get('date') ?? '')
     this.time = Number.isNaN(time) ? Date.now() : time

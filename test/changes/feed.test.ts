@@ -345,6 +345,26 @@ describe('deletions', () => {
     expect(audited).toEqual([`conversations deleted ${id}`])
   })
 
+  test.each(['messages fail', 'the token changes'])('do not come from a 404 for `/me` when %s', async (cause) => {
+    const service = new SimulatedService({})
+    const storage = await filled(service)
+    const id = firstOf(service)
+    service.hidden.add(id)
+    await new Process(service, storage, { ...slow, passes: 1 }).read()
+    const isOutage = cause === 'messages fail'
+    let isBroken = false
+    service.answer = (path, query) => {
+      if (path === '/me') return isBroken ? failure(404, 'not_found') : undefined
+      // The token changes with the last page of the list.
+      isBroken ||= isOutage ? path.endsWith('/messages') : query.has('after')
+      return isOutage && isBroken ? failure(503, 'unavailable') : undefined
+    }
+    const accessToken = () => (isBroken && !isOutage ? 'swot_two' : 'swot_one')
+    const run = new Process(service, storage, { ...slow, limit: 8, passes: 1, accessToken })
+    expect(await run.read()).toEqual([])
+    expect(run.problems).toMatchObject([{ conversationId: id, error: { status: 404 } }])
+  })
+
   test('of many hidden conversations at once are held back as well', async () => {
     const service = new SimulatedService({ conversations: 30 })
     const storage = await filled(service)
