@@ -74,8 +74,9 @@ export class Records {
       const final = await this.#final.get(key)
       const now = isNewer(open, final) ? open : final
       const { write, result } = await decide(now)
-      // What has ended stays. To begin anew, or to note a decision about it, takes another epoch.
-      const epoch = now === undefined ? 1 : now === final ? final.epoch + 1 : now.epoch
+      // What has ended stays. To begin anew, or to note a decision about it, takes another epoch, also while another
+      // process is still moving it.
+      const epoch = now === undefined ? 1 : isFinal(now) ? now.epoch + 1 : now.epoch
       return { write: write && { ...write, epoch }, result }
     })
     // The change is made. What this cannot tidy, the next `open` does.

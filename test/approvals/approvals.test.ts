@@ -1019,6 +1019,32 @@ test.each([undefined, 'the id of a message'])(
   },
 )
 
+test('a proposal that was begun anew stays, although another process is still moving the one before', async () => {
+  const { approvals, storage, workspace, propose, approve, send, sent } = open()
+  await propose()
+  const moves = Promise.withResolvers<void>()
+  const reaches = Promise.withResolvers<void>()
+  const slowStorage: KeyValueStorage = {
+    ...storage,
+    async compareAndSet(key, ...values) {
+      if (key.startsWith('approvals:final:')) {
+        reaches.resolve()
+        await moves.promise
+      }
+      return storage.compareAndSet(key, ...values)
+    },
+  }
+  const slow = new Approvals({ workspace, storage: slowStorage })
+  const rejected = slow.reject('r', { by: 'bob' })
+  await reaches.promise
+  await propose('<p>Anew.</p>', { again: true })
+  await approve()
+  moves.resolve()
+  await rejected
+  expect(await approvals.list()).toMatchObject([{ key: 'r', state: 'approved' }])
+  expect([await send(), sent()]).toEqual([['sent'], ['<p>Anew.</p>']])
+})
+
 test('a signal ends `send`, and leaving the loop waits for what is under way', async () => {
   const { approvals, approved, send, sent } = open()
   for (const key of ['one', 'two', 'three']) await approved(key)
