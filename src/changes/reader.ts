@@ -31,6 +31,10 @@ export interface Items {
   readonly messages: Message
 }
 
+interface Limit {
+  readonly limit?: number
+}
+
 /** After this many rejected cursors, a list is not begun again. */
 const mostRejected = 3
 
@@ -97,9 +101,16 @@ export class Reader {
   ): Promise<boolean> {
     let isComplete = true
     let resumeFrom: Checkpoint | null = null
+    let query: Limit = this.#withoutLimit.has(list) ? {} : { limit }
+    let ofLimit: unknown
     for (let attempt = 1, rejected = 0; ; attempt += 1) {
       try {
-        for await (const { data, checkpoint } of this.#list(list, owner, resumeFrom, limit).pages()) {
+        for await (const { data, checkpoint } of this.#list(list, owner, resumeFrom, query).pages()) {
+          if (ofLimit !== undefined) {
+            this.#withoutLimit.add(list)
+            this.report({ error: ofLimit })
+            ofLimit = undefined
+          }
           checkEntries(list, data)
           if ((await use(data)) === false) return isComplete
           throwIfAborted(this.#settings.signal)
@@ -111,13 +122,15 @@ export class Reader {
         isComplete &&= resumeFrom === null
         // An item that has moved can make a cursor come twice.
         const isOfCursor = error instanceof CursorRejectedError || error instanceof PaginationError
-        const isOfLimit =
-          error instanceof ApiError && [400, 422].includes(error.status) && !this.#withoutLimit.has(list)
-        if (isOfCursor || isOfLimit) {
-          this.report({ error })
+        if (isOfCursor) {
+          this.report({ error, conversationId: owner || undefined })
           resumeFrom = null
-          if (!isOfCursor) this.#withoutLimit.add(list)
-          else if (++rejected === mostRejected) return false
+          if (++rejected === mostRejected) return false
+        } else if (error instanceof ApiError && [400, 422].includes(error.status) && 'limit' in query) {
+          // Only if the page can be read without `limit` is this about `limit`. Then it is left out from now on.
+          ofLimit = error
+          resumeFrom = null
+          query = {}
         } else if (owner === '') await this.#pause(error, attempt)
         else if (!isPassing(error) || attempt >= mostAttempts) throw error
         else {
@@ -163,8 +176,7 @@ export class Reader {
     notify(this.#settings.onProblem, problem)
   }
 
-  #list<List extends keyof Items>(list: List, owner: string, resumeFrom: Checkpoint | null, limit: number) {
-    const query = this.#withoutLimit.has(list) ? {} : { limit }
+  #list<List extends keyof Items>(list: List, owner: string, resumeFrom: Checkpoint | null, query: Limit) {
     // A page that is requested ahead would be read twice if the loop ends before.
     const options = { prefetch: false, signal: this.#settings.signal, resumeFrom }
     const { conversations, contacts, messages } = this.#client

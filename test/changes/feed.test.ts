@@ -693,6 +693,24 @@ describe('errors', () => {
     expect(run.problems).toHaveLength(1)
   })
 
+  test.each([
+    [1, 422, 1],
+    [2, 410, 3],
+  ])('about page %i of a conversation name it, and the others keep their `limit` (%i)', async (page, status, times) => {
+    const service = new SimulatedService({ conversations: 3, messages: 6 })
+    const id = [...service.conversations.keys()][2] as string
+    let unlimited = 0
+    service.answer = (path, query) => {
+      const isBroken = path.includes(id)
+      if (path.endsWith('/messages') && !isBroken && !query.has('limit')) unlimited += 1
+      return isBroken && query.has('after') === (page === 2) ? failure(status, 'invalid_request') : undefined
+    }
+    const run = new Process(service, memoryStorage(), { passes: 1 })
+    expect(await run.read()).toHaveLength(3 + 12 + (page === 2 ? 4 : 0))
+    expect(run.problems).toMatchObject(Array(times).fill({ conversationId: id, error: { status } }))
+    expect(unlimited).toBe(0)
+  })
+
   test('of a list that waiting does not mend end the feed', async () => {
     const service = new SimulatedService({})
     service.answer = (path) => (path === '/conversations' ? failure(422, 'invalid') : undefined)
