@@ -7,6 +7,7 @@ import {
   NotFoundError,
   ServerError,
   textToHtml,
+  UnexpectedResponseError,
 } from 'support-workspace-sdk'
 import { ApprovalsError } from 'support-workspace-sdk/approvals'
 import { ChangeFeed, type MessageChange } from 'support-workspace-sdk/changes'
@@ -25,7 +26,7 @@ async function draft({ body_html, user }: Message, _messages: readonly Message[]
 /** Proposes a reply to each new message of a customer. What fails is tried again later, and blocks no other conversation. */
 export async function draftReplies(desk: Desk, interval: number, signal: AbortSignal): Promise<void> {
   const { workspace, storage, secret } = desk
-  const onProblem = ({ error }: { error: unknown }) => console.warn(String(error))
+  const onProblem = ({ error }: { error: unknown }) => warn(error)
   const feed = { workspace, storage, secret, watch: ['messages'], interval, signal, onProblem, passes: 10 } as const
   const { user: me } = await workspace.me({ signal })
   while (!signal.aborted) {
@@ -51,8 +52,8 @@ async function isDone(desk: Desk, me: string | undefined, change: Written): Prom
     // A colleague has removed the conversation.
     if (error instanceof NotFoundError) return true
     // About the token, the rate or the network, and not about one conversation or the model.
-    const isAboutAll = isSupportWorkspaceError(error) && error.remedy !== 'fix'
-    if (isAboutAll && !(error instanceof ServerError)) throw error
+    const isOfOne = error instanceof ServerError || error instanceof UnexpectedResponseError
+    if (isSupportWorkspaceError(error) && error.remedy !== 'fix' && !isOfOne) throw error
     console.error(`${change.conversationId} needs a person:`, error)
     return false
   }
@@ -82,7 +83,7 @@ async function proposeReply({ workspace, approvals }: Desk, me: string | undefin
 
 /** Takes back drafts that do not know a message. Without this, the last look still keeps them back. */
 async function rejectOutdated({ approvals }: Desk, { conversationId, id, author }: Written): Promise<void> {
-  for (const { key, state, known, ...rest } of await approvals.list()) {
+  for (const { key, state, known, ...rest } of await approvals.list({ onUnreadable: warn })) {
     const isOpen = state === 'pending' || (state === 'approved' && author === 'you')
     if (!isOpen || rest.conversationId !== conversationId || known?.includes(id)) continue
     try {
@@ -94,6 +95,8 @@ async function rejectOutdated({ approvals }: Desk, { conversationId, id, author 
   }
 }
 
+const warn = (error: unknown) => console.warn(String(error))
+
 /** Sends what was approved, until the signal aborts. */
 export async function sendReplies({ approvals }: Desk, pause: number, signal: AbortSignal): Promise<void> {
   for (let wait = pause; !signal.aborted; ) {
@@ -104,8 +107,10 @@ export async function sendReplies({ approvals }: Desk, pause: number, signal: Ab
         if (state === 'unconfirmed' || state === 'postponed') isDone = false
       }
     } catch (error) {
-      if (signal.aborted || !isSupportWorkspaceError(error) || error.remedy !== 'retry') throw error
-      console.warn(error.message)
+      // `send` has sent the others before it throws the error of a damaged entry.
+      const passes = error instanceof ApprovalsError || (isSupportWorkspaceError(error) && error.remedy === 'retry')
+      if (signal.aborted || !passes) throw error
+      warn(error)
       isDone = false
     }
     // What cannot be sent or checked now is tried again less often.

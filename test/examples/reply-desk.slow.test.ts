@@ -77,40 +77,44 @@ test('the desk doubles and loses nothing, and answers nobody who was answered', 
   expect(open.filter((fault) => !forPersons.includes(fault))).toEqual([])
 })
 
-test.each([403, 500])(
-  'a conversation that answers with %i blocks no other, and gets its draft later',
-  async (status) => {
-    const told = vi.spyOn(console, 'error').mockImplementation(() => {})
-    onTestFinished(() => told.mockRestore())
-    const sandbox = createSandbox({ conversations: 2 })
-    const { url: baseUrl, fetch } = sandbox
-    const accessToken = sandbox.issueToken({ actor: 'self' })
-    const workspace = new SupportWorkspace({ baseUrl, fetch, accessToken, actor: 'self', maxRetries: 0 })
-    const storage = memoryStorage()
-    const approvals = new Approvals({ workspace, storage, secret })
-    const [broken, healthy] = sandbox.state.conversations.map(({ id }) => id)
-    /** Runs the loop for ten passes, and to the first list after them. */
-    const run = async (before: () => void = () => {}) => {
-      const stop = new AbortController()
-      let passes = 0
-      const feeding = workspace.withOptions({
-        middleware: (call, next) => {
-          if (call.operation.id === 'conversations.list' && ++passes === 2) before()
-          if (passes > 11) stop.abort()
-          return next(call)
-        },
-      })
-      await draftReplies({ workspace: feeding, storage, approvals, secret }, 1, stop.signal).catch(() => {})
-      return (await approvals.list({ state: 'pending' })).map(({ conversationId }) => conversationId)
-    }
-    const isBroken = { path: new RegExp(`${broken}/messages`), status, times: Infinity }
-    const drafts = await run(() => {
-      for (const id of [broken, healthy]) sandbox.receiveMessage(id ?? '', '<p>Hello?</p>')
-      // The feed reads the conversation before the worker does.
-      sandbox.faults.add({ ...isBroken, after: 1 })
+test.each([
+  ['a 403', { status: 403 }],
+  ['a 500', { status: 500 }],
+  ['a page of HTML', { status: 200, body: '<html></html>' }],
+])('a conversation that answers with %s blocks no other, and gets its draft later', async (_, fault) => {
+  const [told, warned] = [vi.spyOn(console, 'error'), vi.spyOn(console, 'warn')]
+  for (const spy of [told, warned]) spy.mockImplementation(() => {})
+  onTestFinished(() => void vi.restoreAllMocks())
+  const sandbox = createSandbox({ conversations: 2 })
+  const { url: baseUrl, fetch } = sandbox
+  const accessToken = sandbox.issueToken({ actor: 'self' })
+  const workspace = new SupportWorkspace({ baseUrl, fetch, accessToken, actor: 'self', maxRetries: 0 })
+  const storage = memoryStorage()
+  await storage.compareAndSet('approvals:open:damaged', null, 'damaged')
+  const approvals = new Approvals({ workspace, storage, secret })
+  const [broken, healthy] = sandbox.state.conversations.map(({ id }) => id)
+  /** Runs the loop for ten passes, and to the first list after them. */
+  const run = async (before: () => void = () => {}) => {
+    const stop = new AbortController()
+    let passes = 0
+    const feeding = workspace.withOptions({
+      middleware: (call, next) => {
+        if (call.operation.id === 'conversations.list' && ++passes === 2) before()
+        if (passes > 11) stop.abort()
+        return next(call)
+      },
     })
-    expect(drafts).toEqual([healthy])
-    sandbox.faults.clear()
-    expect((await run()).sort()).toEqual([broken, healthy].sort())
-  },
-)
+    await draftReplies({ workspace: feeding, storage, approvals, secret }, 1, stop.signal).catch(() => {})
+    const drafts = await approvals.list({ state: 'pending', onUnreadable: () => {} })
+    return drafts.map(({ conversationId }) => conversationId).sort()
+  }
+  const drafts = await run(() => {
+    for (const id of [broken, healthy]) sandbox.receiveMessage(id ?? '', '<p>Hello?</p>')
+    // The feed reads the conversation before the worker does.
+    sandbox.faults.add({ path: new RegExp(`${broken}/messages`), times: Infinity, after: 1, ...fault })
+  })
+  expect(drafts).toEqual([healthy])
+  expect(told.mock.calls[0]?.[0]).toBe(`${broken} needs a person:`)
+  sandbox.faults.clear()
+  expect(await run()).toEqual([broken, healthy].sort())
+})
