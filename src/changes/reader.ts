@@ -136,7 +136,8 @@ export class Reader {
         else {
           if (error instanceof RateLimitError) await this.#pause(error, attempt)
           // An outage ends when this is answered. What fails afterwards is about the conversation.
-          await this.identify()
+          // If `/me` itself is refused, that says nothing about the conversation.
+          await this.identify().catch((refused) => this.#throwIfOfAll(refused))
         }
       }
     }
@@ -189,11 +190,16 @@ export class Reader {
     try {
       return await read()
     } catch (error) {
-      throwIfAborted(this.#settings.signal)
-      if (this.#refusal !== undefined || !isOfConversation(error)) throw error
+      this.#throwIfOfAll(error)
       this.report({ error, conversationId: id })
       return undefined
     }
+  }
+
+  /** Throws an error after which other conversations cannot be read either. */
+  #throwIfOfAll(error: unknown): void {
+    throwIfAborted(this.#settings.signal)
+    if (this.#refusal !== undefined || !isOfConversation(error)) throw error
   }
 
   /** Waits before a step is repeated. Throws the error if repeating does not help. */

@@ -362,7 +362,7 @@ describe('deletions', () => {
     const accessToken = () => (isBroken && !isOutage ? 'swot_two' : 'swot_one')
     const run = new Process(service, storage, { ...slow, limit: 8, passes: 1, accessToken })
     expect(await run.read()).toEqual([])
-    expect(run.problems).toMatchObject([{ conversationId: id, error: { status: 404 } }])
+    expect(run.problems).toMatchObject([{ conversationId: id, error: { status: isOutage ? 503 : 404 } }])
   })
 
   test('of many hidden conversations at once are held back as well', async () => {
@@ -691,6 +691,33 @@ describe('errors', () => {
     const run = new Process(service, memoryStorage(), { passes: 1 })
     expect(await run.read()).toHaveLength(33)
     expect(run.problems).toHaveLength(1)
+  })
+
+  test.each([400, 403, 404, 422])('of messages are not replaced by a %i for `/me`', async (status) => {
+    const service = new SimulatedService({ conversations: 3 })
+    const ids = [...service.conversations.keys()]
+    const failing = new Map([ids[0], ids[1]].map((id, index) => [`/conversations/${id}/messages`, index === 0 ? 2 : 3]))
+    service.answer = (path) => {
+      if (path === '/me') return service.counts.me > 0 ? failure(status, 'refused') : undefined
+      const left = failing.get(path) ?? 0
+      failing.set(path, left - 1)
+      return left > 0 ? failure(503, 'unavailable') : undefined
+    }
+    const run = new Process(service, memoryStorage(), { passes: 1 })
+    // The messages of the second one are missing.
+    expect(await run.read()).toHaveLength(3 + 4)
+    expect(run.problems).toMatchObject([{ conversationId: ids[1], error: { status: 503 } }])
+  })
+
+  test('of the token end the feed, although messages fail', async () => {
+    const service = new SimulatedService({ conversations: 3 })
+    service.answer = (path) => {
+      if (path.endsWith('/messages')) return failure(503, 'unavailable')
+      return path === '/me' && service.counts.me > 0 ? failure(401, 'invalid_token') : undefined
+    }
+    await expect(new Process(service, memoryStorage(), { passes: 1 }).read()).rejects.toBeInstanceOf(
+      AuthenticationError,
+    )
   })
 
   test.each([
