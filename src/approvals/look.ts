@@ -48,6 +48,7 @@ export class Look {
     const { conversation_id: conversation } = parameters
     if (known === undefined || conversation === undefined) return
     const times: number[] = []
+    let pages = 0
     for await (const page of pagesOf((query) => client.messages.list(conversation, query, { prefetch: false }))) {
       const unseen = page.filter(({ id }) => !this.#seen.has(id))
       // What follows is older. A long list takes too long to be read twice before the write has to leave.
@@ -56,9 +57,13 @@ export class Look {
         await this.#judge(message)
         this.#seen.add(message.id)
       }
+      pages += 1
       times.push(...page.map(({ inserted_at }) => inserted_at ?? Number.NaN))
     }
-    this.#isWhole = times.every((time, index) => index === 0 || time <= (times[index - 1] as number))
+    const isSorted = times.every((time, index) => index === 0 || time <= (times[index - 1] as number))
+    // Equal times do not tell whether the newest are on the first page.
+    const isTelling = pages <= 1 || (times[0] as number) > (times.at(-1) as number)
+    this.#isWhole = isSorted && isTelling
   }
 
   async #judge(message: Message): Promise<void> {
