@@ -123,7 +123,7 @@ export class Sender {
     }
     if (due.length === 0) return []
     const { organization, author } = await this.#identities.current()
-    due.sort((one, other) => (one.entry.approvedAt ?? 0) - (other.entry.approvedAt ?? 0))
+    due.sort((one, other) => approvalOf(one.entry) - approvalOf(other.entry))
     const groups = new Map<string, string[]>()
     for (const { key, entry } of due) {
       const { content } = entry
@@ -199,7 +199,9 @@ export class Sender {
     if (thrown instanceof UnconfirmedWriteError) return result('unconfirmed')
     if (thrown instanceof ApprovalsError) throw thrown
     if (now.state === 'sending') return result('unconfirmed')
-    if (thrown.remedy === 'retry') return result('postponed')
+    // Only an answer to the write itself refuses it.
+    const isOfRead = thrown instanceof RequestError && thrown.operation !== entry.content.operation.id
+    if (thrown.remedy === 'retry' || isOfRead) return result('postponed')
     return this.#end(key, now, 'refused', { error: thrown })
   }
 
@@ -227,6 +229,11 @@ export class Sender {
     const longest = Math.min(Math.max(shortestSending, timeout), longestSending)
     return Math.abs(this.#clock.now() - changedAt) < longest
   }
+}
+
+/** When an entry was approved. One of an earlier version says so only in its decisions. */
+function approvalOf({ approvedAt, decisions, digest }: ProposalEntry): number {
+  return approvedAt ?? decisions.find((decision) => decision.digest === digest)?.at ?? 0
 }
 
 function changed(key: string): ApprovalsError {

@@ -6,7 +6,7 @@ import { type KeyValueStorage, memoryStorage } from 'support-workspace-sdk/stora
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { rejection } from '../helpers/client.ts'
 import { digestAtOnce } from '../journal/digest-at-once.ts'
-import { clientOf, encoded, fetchOf, skipWaits } from '../journal/helpers.ts'
+import { clientOf, decoded as contentOf, encoded, fetchOf, skipWaits } from '../journal/helpers.ts'
 
 beforeEach(() => {
   skipWaits()
@@ -989,6 +989,41 @@ test('what is approved anew after it was found absent is sent in the order of th
   expect(sent()).toEqual(['<p>second</p>', '<p>r</p>'])
 })
 
+test('what an earlier version has approved is sent in the order of approval', async () => {
+  const { storage, conversation, approvals, approved, send, sent } = open()
+  const keys = ['b', 'c', 'a']
+  for (const key of keys.toSorted())
+    await approvals.propose(key, (client) => client.messages.create(conversation, { body_html: `<p>${key}</p>` }), {
+      basis: null,
+    })
+  for (const key of keys) await approved(key)
+  for (const key of keys) {
+    const name = `approvals:open:${key}`
+    const text = String(await storage.get(name))
+    const { approvedAt, ...earlier } = contentOf(text)
+    await storage.compareAndSet(name, text, encoded(name, earlier))
+  }
+  await send()
+  expect(sent()).toEqual(keys.map((key) => `<p>${key}</p>`))
+})
+
+test.each<[string, () => Response]>([
+  ['rejects a cursor', () => Response.json({ error: 'invalid_cursor' }, { status: 400 })],
+  ['has dropped a cursor', () => Response.json({ error: 'gone' }, { status: 410 })],
+  ['cannot process a cursor', () => Response.json({ error: 'invalid_cursor' }, { status: 422 })],
+  ['answers without a list', () => Response.json({})],
+])('a service that %s during the last look has not refused the reply', async (_, answer) => {
+  const { sandbox, storage, approvals, approved, send, sent } = open({}, { messagesPerConversation: 150 })
+  await approved('r', body_html, {
+    basis: sandbox.state.messages(sandbox.state.conversations[0]?.id ?? '').map(({ id }) => id),
+  })
+  const fetch = fetchOf(sandbox, (response, url) => (new URL(url).searchParams.has('after') ? answer() : response))
+  const failing = new Approvals({ workspace: clientOf(sandbox, { fetch }), storage })
+  expect([await send(failing), sent()]).toEqual([['postponed'], []])
+  expect(await approvals.get('r')).toMatchObject({ state: 'approved' })
+  expect([await send(), sent()]).toEqual([['sent'], [body_html]])
+})
+
 describe('a storage that fails for a moment', () => {
   test.each([
     ['before', 1],
@@ -1041,7 +1076,7 @@ describe('a storage that fails for a moment', () => {
 
 describe('a conversation with many pages', () => {
   /** A service that lists slowly, and in another order if wanted. */
-  async function openLong({ oldestFirst = false, arrivesAt = 0 } = {}) {
+  async function openLong({ oldestFirst = false, arrivesAt = 0, isOfOneTime = false } = {}) {
     const world = open({}, { messagesPerConversation: 350 })
     const { sandbox, storage, conversation } = world
     let pages = 0
@@ -1053,7 +1088,10 @@ describe('a conversation with many pages', () => {
       const all = sandbox.state.messages(conversation)
       const start = Number(searchParams.get('after') ?? 0)
       const end = start + Number(searchParams.get('limit') ?? 20)
-      const data = (oldestFirst ? all.toReversed() : all).slice(start, end)
+      const inserted_at = all.at(-1)?.inserted_at
+      const data = (oldestFirst ? all.toReversed() : all)
+        .slice(start, end)
+        .map((message) => (isOfOneTime ? { ...message, inserted_at } : message))
       if (pages === arrivesAt) sandbox.receiveMessage(conversation, 'Cancel!')
       return Response.json({ data, page_metadata: { after: end < all.length ? String(end) : null, before: null } })
     })
@@ -1068,12 +1106,13 @@ describe('a conversation with many pages', () => {
     expect([await send(), sent(), pagesRead()]).toEqual([['sent'], ['<p>r</p>'], 4 + 1])
   })
 
-  test.each([
+  test.each<[string, boolean, number, boolean?]>([
     ['after the first page was read', false, 1],
     ['while the whole is read', false, 3],
     ['at the end of a list that begins with the oldest', true, 4],
-  ])('has a new message %s', async (_, oldestFirst, arrivesAt) => {
-    const { send, sent } = await openLong({ oldestFirst, arrivesAt })
+    ['at the end of such a list, whose messages are all of one second', true, 4, true],
+  ])('has a new message %s', async (_, oldestFirst, arrivesAt, isOfOneTime = false) => {
+    const { send, sent } = await openLong({ oldestFirst, arrivesAt, isOfOneTime })
     expect([await send(), sent()]).toEqual([['stale'], []])
   })
 })
