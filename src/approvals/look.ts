@@ -5,9 +5,12 @@ import type { ApprovalsOptions } from './approvals-options.ts'
 import { isOver, type ProposalEntry } from './proposal.ts'
 import type { Records } from './records.ts'
 
-/** Why the last look prevents a write. Without an end, the proposal is left to somebody else. */
+/**
+ * Why a write is not sent. With `elsewhere`, another process sends it. Without an end, the proposal is left to somebody
+ * else.
+ */
 export class Prevented extends Error {
-  readonly end: 'stale' | 'expired' | undefined
+  readonly end: 'stale' | 'expired' | 'elsewhere' | undefined
   constructor(end: Prevented['end'], reason: string) {
     super(reason)
     this.end = end

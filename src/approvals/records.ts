@@ -159,7 +159,8 @@ export class Records {
           if (now === undefined || (now.write === undefined && !isApproved && !isResult)) {
             throw notAllowed(key, 'sent', now)
           }
-          const passed = ours ? [...ours.passed] : now.passed
+          // Two processes can have let different messages pass.
+          const passed = [...new Set([...(now.passed ?? []), ...(ours?.passed ?? [])])]
           return { write: { ...now, write: write ?? undefined, state: write ? 'sending' : 'approved', passed }, result }
         }),
       pages: (onUnreadable) => this.#written(onUnreadable),

@@ -165,14 +165,19 @@ export class Sender {
     const isMessage = operation.id === 'messages.create' && operation.evidence !== undefined
     // The journal also says whose token sends it.
     const before = (client: SupportWorkspace, person?: Person) => look.run(client, person)
+    // Another process has begun an attempt since the entry was read. What it has let pass is unknown here.
+    const beforeCheck = ({ attempt }: { readonly attempt: string }) => {
+      if (attempt !== entry.write?.attempt) throw new Prevented('elsewhere', 'Another process sends it.')
+    }
     // What was there before the reply is not the reply, also if it has the same text.
-    const once = { before, ...(isMessage && { answers, known: [...(known ?? []), ...look.passed] }) }
+    const once = { before, beforeCheck, ...(isMessage && { answers, known: [...(known ?? []), ...look.passed] }) }
     try {
       const { id } = await this.#journal.once(key, (client) => client.callAgain(operation, input, { signal }), once)
       await this.#records.noteSent(entry.content, id)
       return await this.#end(key, entry, 'sent', { id })
     } catch (thrown) {
       if (!(thrown instanceof Prevented)) return this.#resultOf(key, entry, thrown, signal)
+      if (thrown.end === 'elsewhere') return thrown.end
       return thrown.end && this.#end(key, entry, thrown.end, { reason: thrown.message })
     }
   }

@@ -37,6 +37,12 @@ export interface OnceOptions {
    */
   readonly known?: readonly string[] | undefined
   /**
+   * Called with the record of an attempt of another process before the journal checks it. Throws to leave it alone.
+   *
+   * @internal
+   */
+  readonly beforeCheck?: ((found: Pick<WriteRecord, 'attempt'>) => void) | undefined
+  /**
    * Finds out whether the write was applied. Without `find`, the journal cannot confirm custom operations
    * (`workspace.call`, `workspace.request`), `tasks.create` and `segments.create`.
    *
@@ -197,6 +203,7 @@ export class Intent {
       await this.#leave(write, found, { reason: 'unclear', problem: 'its response was lost' })
       return false
     }
+    if (!isOwn) this.#options.beforeCheck?.(found)
     const doubt = await watch(write, this.#key, found, isOwn, this.#shared)
     if (doubt === undefined) return false
     const mayRepeat = write.call.operation.method === 'DELETE' || this.#options.resendIfAbsent === true

@@ -111,6 +111,7 @@ const onceChecks = {
   before: checkFunction<NonNullable<OnceOptions['before']>>,
   answers: checkText,
   known: (_, value) => value as readonly string[],
+  beforeCheck: checkFunction<NonNullable<OnceOptions['beforeCheck']>>,
   find: checkFunction<FindEffect>,
   resendIfAbsent: checkFlag,
 } satisfies Record<keyof OnceOptions, Check<unknown>>

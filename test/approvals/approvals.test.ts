@@ -878,6 +878,81 @@ test.each<[string, { ahead?: number; takes?: number; timeout?: number }]>([
   },
 )
 
+describe('a reply that another process begins to send after this one has read it as approved', () => {
+  /** Two processes, of which the second goes on once the first has begun to send. */
+  function openTwo(isLost: boolean, ends: Promise<void>) {
+    const world = open()
+    const { sandbox, storage } = world
+    const ignore = () => true
+    const noLimit = { timeout: Number.POSITIVE_INFINITY, totalTimeout: Number.POSITIVE_INFINITY }
+    const begins = Promise.withResolvers<void>()
+    const reads = Promise.withResolvers<void>()
+    const goesOn = Promise.withResolvers<void>()
+    const first = clientOf(sandbox, {
+      ...noLimit,
+      fetch: async (url, init) => {
+        if (init?.method !== 'POST') return sandbox.fetch(url, init)
+        begins.resolve()
+        await ends
+        if (isLost) throw new TypeError('connection reset')
+        return sandbox.fetch(url, init)
+      },
+    })
+    let asked = 0
+    const second = clientOf(sandbox, {
+      ...noLimit,
+      fetch: async (url, init) => {
+        // The first question is which proposals are those of this token.
+        if (String(url).endsWith('/me') && ++asked === 2) {
+          reads.resolve()
+          await goesOn.promise
+        }
+        return sandbox.fetch(url, init)
+      },
+    })
+    const start = async () => {
+      const results = world.send(new Approvals({ workspace: second, storage, ignore }))
+      await reads.promise
+      const others = world.send(new Approvals({ workspace: first, storage, ignore }))
+      await begins.promise
+      return { results, others, goOn: () => goesOn.resolve() }
+    }
+    return { ...world, start }
+  }
+
+  test.each(['is still being sent', 'has lost its response'])('is left to it while it %s', async (state) => {
+    const ends = Promise.withResolvers<void>()
+    const { workspace, conversation, approvals, approved, start } = openTwo(true, ends.promise)
+    await approved('r', body_html)
+    // The same text from somebody else, which the first process lets pass.
+    await workspace.messages.create(conversation, { body_html })
+    const { results, others, goOn } = await start()
+    if (state === 'has lost its response') {
+      ends.resolve()
+      expect(await others).toEqual(['unconfirmed'])
+    }
+    goOn()
+    expect(await results).toEqual([])
+    ends.resolve()
+    expect(await others).toEqual(['unconfirmed'])
+    expect(await approvals.get('r')).toMatchObject({ state: 'sending' })
+  })
+
+  test('is not overtaken', async () => {
+    const ends = Promise.withResolvers<void>()
+    const { approved, start, sent } = openTwo(false, ends.promise)
+    for (const key of ['one', 'two']) await approved(key)
+    const { results, others, goOn } = await start()
+    goOn()
+    expect(await results).toEqual([])
+    ends.resolve()
+    expect([await others, sent()]).toEqual([
+      ['sent', 'sent'],
+      ['<p>one</p>', '<p>two</p>'],
+    ])
+  })
+})
+
 test('an unconfirmed reply counts as lost after an hour, also without a time limit', async () => {
   const { sandbox, storage, approved, sent } = open()
   await approved('r')
