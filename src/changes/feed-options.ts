@@ -30,7 +30,7 @@ export interface ChangeFeedOptions {
    */
   readonly watch?: readonly WatchedList[] | undefined
   /**
-   * Where to begin. `now` reports what is created after the first response of the service, by the clock of the service,
+   * Where to begin. `now` reports what is created after the service has first answered `/me`, by its own clock,
    * and what changes after the feed has read it. `beginning` reports everything.
    *
    * @default 'now'
