@@ -1,6 +1,6 @@
 import type { SupportWorkspace, TokenIdentities } from '../client/index.ts'
 import { checkSignal } from '../core/index.ts'
-import { isSupportWorkspaceError, RequestError, type SupportWorkspaceError } from '../errors/index.ts'
+import { isSupportWorkspaceError, NotFoundError, RequestError, type SupportWorkspaceError } from '../errors/index.ts'
 import { type Sender as Person, type ServiceClock, UnconfirmedWriteError, WriteJournal } from '../journal/interface.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import { type Check, checkInteger, readOptions } from '../shared/check-options.ts'
@@ -199,9 +199,10 @@ export class Sender {
     if (thrown instanceof UnconfirmedWriteError) return result('unconfirmed')
     if (thrown instanceof ApprovalsError) throw thrown
     if (now.state === 'sending') return result('unconfirmed')
-    // Only an answer to the write itself refuses it.
+    // Only an answer to the write itself refuses it, or that its conversation is gone.
     const isOfRead = thrown instanceof RequestError && thrown.operation !== entry.content.operation.id
-    if (thrown.remedy === 'retry' || isOfRead) return result('postponed')
+    const isGone = thrown instanceof NotFoundError && thrown.operation === 'messages.list'
+    if (thrown.remedy === 'retry' || (isOfRead && !isGone)) return result('postponed')
     return this.#end(key, now, 'refused', { error: thrown })
   }
 

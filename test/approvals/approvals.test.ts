@@ -1007,6 +1007,13 @@ test('what an earlier version has approved is sent in the order of approval', as
   expect(sent()).toEqual(keys.map((key) => `<p>${key}</p>`))
 })
 
+test('a reply in a conversation that was removed is refused', async () => {
+  const { sandbox, approved, send, sent } = open()
+  await approved('r', body_html, { basis: [] })
+  sandbox.faults.add({ method: 'GET', path: /messages$/, status: 404, times: Number.POSITIVE_INFINITY })
+  expect([await send(), sent()]).toEqual([['refused'], []])
+})
+
 test.each<[string, () => Response]>([
   ['rejects a cursor', () => Response.json({ error: 'invalid_cursor' }, { status: 400 })],
   ['has dropped a cursor', () => Response.json({ error: 'gone' }, { status: 410 })],
