@@ -195,8 +195,8 @@ const sabotages: readonly Sabotage[] = [
   [
     'a list that begins with the oldest message is not read again',
     'approvals/look.ts',
-    'this.#isWhole = times.every(',
-    'this.#isWhole = times.length > 0 || times.every(',
+    'this.#isWhole = isSorted && isTelling',
+    'this.#isWhole = true',
   ],
   [
     'a reply that is being sent is overtaken where the clock of the machine is wrong',

@@ -49,7 +49,8 @@ const sabotages: readonly Sabotage[] = [
     'const isGone = isAsked ? true :',
   ],
   ['a 200 counts as gone', 'reader.ts', '.then(() => false, isGone)', '.then(() => true, isGone)'],
-  ['doubt counts as gone', 'reader.ts', 'if (error instanceof NotFoundError) return true', 'if (error) return true'],
+  ['doubt counts as gone', 'reader.ts', 'if (error instanceof NotFoundError && ', 'if ('],
+  ['a 404 for `/me` counts as gone', 'reader.ts', ' && !this.#requests.isOfMe', ''],
   [
     'a hidden conversation is deleted by the audit alone',
     'run-pass.ts',
@@ -58,7 +59,18 @@ const sabotages: readonly Sabotage[] = [
   ],
   ['a resumed pass counts as complete', 'reader.ts', 'isComplete &&= resumeFrom === null', ''],
   ['a broken conversation is repeated for ever', 'reader.ts', ' || attempt >= mostAttempts', ''],
-  ['an outage is taken for broken conversations', 'reader.ts', '          await this.identify()\n', ''],
+  [
+    'an outage is taken for broken conversations',
+    'reader.ts',
+    'await this.identify().catch((refused) => this.#throwIfOfAll(refused))',
+    '',
+  ],
+  [
+    'a refused `/me` is taken for the answer about a conversation',
+    'reader.ts',
+    '.catch((refused) => this.#throwIfOfAll(refused))',
+    '',
+  ],
   [
     'a rate limit of messages is not waited for',
     'reader.ts',
@@ -169,7 +181,7 @@ const sabotages: readonly Sabotage[] = [
   ],
   [
     'another token is not asked about',
-    'reader.ts',
+    'verified-requests.ts',
     'if (authorization === this.#verified) return',
     'if (this.#verified !== undefined) return',
   ],

@@ -6,9 +6,10 @@ import type { Entries } from '../storage/interface.ts'
 import type { Change, WatchedList } from './change.ts'
 import type { Counts, FeedSettings } from './feed-options.ts'
 import { areComparable, type fingerprints } from './fingerprints.ts'
-import { otherOrganization, type Reader } from './reader.ts'
+import type { Reader } from './reader.ts'
 import { acknowledge, type MessagesRow, type Outbox, type Progress, type Records, type Row } from './records.ts'
 import type { Rows } from './rows.ts'
+import { otherOrganization } from './verified-requests.ts'
 
 export type Changes<Result = void> = AsyncGenerator<Change, Result, undefined>
 export type List = 'conversations' | 'contacts'

@@ -1,11 +1,4 @@
-import {
-  type Contact,
-  type Conversation,
-  fetchOf,
-  identityOf,
-  type Message,
-  type SupportWorkspace,
-} from '../client/index.ts'
+import { type Contact, type Conversation, fetchOf, type Message, type SupportWorkspace } from '../client/index.ts'
 import type { Checkpoint, Paginated } from '../core/index.ts'
 import {
   ApiError,
@@ -18,11 +11,9 @@ import {
   SupportWorkspaceError,
 } from '../errors/index.ts'
 import { sleep, throwIfAborted } from '../shared/abort.ts'
-import { sha256 } from '../shared/bytes.ts'
-import { parseObject } from '../shared/json.ts'
 import { notify } from '../shared/notify.ts'
-import type { FetchInit, FetchResponse, WebFetch } from '../shared/web-types.ts'
 import type { Counts, FeedProblem, FeedSettings } from './feed-options.ts'
+import { VerifiedRequests } from './verified-requests.ts'
 
 /** The items of the lists. */
 export interface Items {
@@ -44,37 +35,30 @@ const mostAttempts = 3
 /** How many levels an entry can have. The service sends four. With some thousands, `JSON.stringify` exceeds the stack. */
 const mostLevels = 100
 
-/**
- * Reads the lists of the service, and waits out what goes wrong. If a token provider returns another token, asks `/me`
- * before the token reads anything, because another token can belong to another organization.
- */
+/** Reads the lists of the service, and waits out what goes wrong. */
 export class Reader {
   readonly #client: SupportWorkspace
-  readonly #fetch: WebFetch
   readonly #settings: FeedSettings
-  readonly #counts: Counts
-  /** Address of `/me`. */
-  #address: string | undefined
-  /** Address of the last request. */
-  #asked: string | undefined
-  #verified: string | undefined
-  #place: string | undefined
-  /** Why the token must not read. */
-  #refusal: SupportWorkspaceError | undefined
+  readonly #requests: VerifiedRequests
   readonly #withoutLimit = new Set<keyof Items>()
-  /** The time of the last response, in milliseconds since the Unix epoch, by the clock of the service. */
-  time = Date.now()
-  /** The id of the person of the token. */
-  you: string | undefined
 
   constructor(settings: FeedSettings, counts: Counts) {
     this.#settings = settings
-    this.#counts = counts
-    this.#fetch = fetchOf(settings.workspace)
+    this.#requests = new VerifiedRequests(fetchOf(settings.workspace), counts)
     this.#client = settings.workspace.replaceOptions(() => ({
       ...{ fresh: true, background: true },
-      fetch: (url, init) => this.#verifiedFetch(url, init),
+      fetch: (url, init) => this.#requests.send(url, init),
     }))
+  }
+
+  /** The time of the last response, in milliseconds since the Unix epoch, by the clock of the service. */
+  get time(): number {
+    return this.#requests.time
+  }
+
+  /** The id of the person of the token. */
+  get you(): string | undefined {
+    return this.#requests.you
   }
 
   /**
@@ -83,7 +67,7 @@ export class Reader {
    */
   async identify(): Promise<string> {
     await this.patiently(() => this.#client.me({ signal: this.#settings.signal }))
-    return this.#place as string
+    return this.#requests.place as string
   }
 
   /**
@@ -156,7 +140,7 @@ export class Reader {
   isGone(id: string): Promise<boolean | undefined> {
     const isGone = (error: unknown) => {
       // A 404 for `/me` is no answer about the conversation.
-      if (error instanceof NotFoundError && this.#asked !== this.#address) return true
+      if (error instanceof NotFoundError && !this.#requests.isOfMe) return true
       throw error
     }
     return this.#ofConversation(id, () => this.read('messages', id, () => false, 1).then(() => false, isGone))
@@ -199,56 +183,20 @@ export class Reader {
   /** Throws an error after which other conversations cannot be read either. */
   #throwIfOfAll(error: unknown): void {
     throwIfAborted(this.#settings.signal)
-    if (this.#refusal !== undefined || !isOfConversation(error)) throw error
+    if (this.#requests.refusal !== undefined || !isOfConversation(error)) throw error
   }
 
   /** Waits before a step is repeated. Throws the error if repeating does not help. */
   async #pause(error: unknown, attempt: number): Promise<void> {
     const { signal } = this.#settings
     throwIfAborted(signal)
-    if (this.#refusal !== undefined) throw this.#refusal
+    if (this.#requests.refusal !== undefined) throw this.#requests.refusal
     if (!isPassing(error)) throw error
     const backoff = Math.min(60_000, 1000 * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2)
     const asked = error instanceof ApiError ? (error.retryAfter ?? 0) * 1000 : 0
     const retryIn = Math.max(backoff, Math.min(asked, 3_600_000))
     this.report({ error, retryIn })
     await sleep(retryIn, signal)
-  }
-
-  async #verifiedFetch(url: string, init: FetchInit): Promise<FetchResponse> {
-    const { authorization } = init.headers
-    if (this.#refusal !== undefined) throw this.#refusal
-    if (authorization === this.#verified) return this.#send(url, init)
-    // The first request asks `/me`.
-    this.#address ??= url
-    const response = await this.#send(this.#address, init)
-    if (response.status !== 200) return response
-    const text = await response.text()
-    const read = { status: 200, headers: response.headers, text: async () => text }
-    const me = parseObject(text)
-    // The client says what is wrong with the response.
-    if (me === undefined) return read
-    try {
-      const { organization, author } = identityOf(me)
-      const place = await sha256(JSON.stringify([this.#address, organization]))
-      this.#place ??= place
-      if (this.#place !== place) throw otherOrganization()
-      this.you = author
-    } catch (thrown) {
-      this.#refusal = thrown as SupportWorkspaceError
-      throw thrown
-    }
-    this.#verified = authorization
-    return url === this.#address ? read : this.#send(url, init)
-  }
-
-  async #send(url: string, init: FetchInit): Promise<FetchResponse> {
-    this.#counts.requests += 1
-    this.#asked = url
-    const response = await this.#fetch(url, init)
-    const time = Date.parse(response.headers.get('date') ?? '')
-    this.time = Number.isNaN(time) ? Date.now() : time
-    return response
   }
 }
 
@@ -263,15 +211,6 @@ function isOfConversation(error: unknown): boolean {
   if (error instanceof InvalidArgumentError) return error.argument === 'conversation_id'
   // A missing scope and a revoked token are about all conversations.
   return isSupportWorkspaceError(error) && error.remedy !== 'reconnect'
-}
-
-/** Returns the error for a token whose organization is not the one of the storage. */
-export function otherOrganization(): InvalidArgumentError {
-  return new InvalidArgumentError(
-    'storage',
-    'The feed in this storage reads another organization, or another service.',
-    'Pass another `name` or another storage. Otherwise everything would count as deleted.',
-  )
 }
 
 /** Refuses a page whose entries cannot be told apart by their ids, or that has an entry with too many levels. */
