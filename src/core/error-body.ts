@@ -2,9 +2,9 @@ import { redact } from '../errors/redact.ts'
 import { isObject, parseObject } from '../shared/json.ts'
 
 /**
- * Returns the code and description of an error body. Supports the documented form `{ error, error_description }` (docs/service.md#errors). Gateways
- * and other deployments also send `{ code, message }`, `{ error: { code, message } }`, `{ errors: [{ code, detail }]
- * }`, problem+json (RFC 9457), HTML and plain text.
+ * Returns the code and description of an error body. Supports the documented form `{ error, error_description }`
+ * (docs/service.md#errors). Gateways and other deployments also send `{ code, message }`, `{ error: { code, message } }`,
+ * `{ errors: [{ code, detail }] }`, problem+json (RFC 9457), HTML and plain text.
  *
  * @param challenge the `WWW-Authenticate` header, which can name the error as well (RFC 6750, section 3)
  * @param sent the JSON values of the request, which the code does not repeat
