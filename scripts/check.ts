@@ -1,6 +1,5 @@
-// Runs every check, two at a time and those that mostly wait beside them, and stops at the first that fails. `.ci/run` runs it
-// after installing the browsers, Redis and Postgres. With `--proofs`, runs what is slow by design instead, one after the
-// other: a release does.
+// Runs the checks of each change, two at a time, and stops at the first that fails. `.ci/run` runs it after installing the
+// browsers, Redis and Postgres. With `--proofs`, runs what a release needs besides, one after the other.
 import { spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 
@@ -10,22 +9,17 @@ interface Step {
   readonly env?: Readonly<Record<string, string>>
   /** Whether the step uses `dist`, which `npm run build` makes. Its own build is left out: `--ignore-scripts`. */
   readonly usesBuild?: boolean
-  /** Whether the step waits for most of its time, and so runs beside the two others from the start. */
-  readonly isIdle?: boolean
 }
 
 const required = { REQUIRE_REDIS: '1', REQUIRE_POSTGRES: '1' }
 
-// The longest first, so that none is left over at the end.
+// The first needs no build. Then the longest first, so that none is left over at the end.
 const checks: readonly Step[] = [
-  { title: 'slow tests', command: 'npm run test:slow', env: required },
   { title: 'tests', command: 'npm test', env: required },
+  { title: 'slow tests', command: 'npm run --ignore-scripts test:slow', env: required, usesBuild: true },
   { title: 'proofs, in their short form', command: 'npm run test:proofs', env: required },
   { title: 'browsers and site', command: 'npm run --ignore-scripts test:browser', usesBuild: true },
-  { title: 'runtimes and bundlers', command: 'npm run --ignore-scripts test:runtimes', usesBuild: true },
-  { title: 'fleet', command: 'npm run fleet-proof -- --short', isIdle: true },
-  { title: 'job engines', command: 'npm run test:engines' },
-  { title: 'OpenAPI tools', command: 'npm run test:openapi' },
+  { title: 'runtimes', command: 'npm run --ignore-scripts test:runtimes', usesBuild: true },
   { title: 'types', command: 'npm run typecheck' },
   { title: 'size', command: 'npm run size', usesBuild: true },
   { title: 'package', command: 'npm run check:package', usesBuild: true },
@@ -36,6 +30,11 @@ const checks: readonly Step[] = [
 ]
 
 const proofs: readonly Step[] = [
+  { title: 'bundlers', command: 'npm run test:bundlers' },
+  { title: 'job engines', command: 'npm run test:engines' },
+  { title: 'OpenAPI tools', command: 'npm run test:openapi' },
+  { title: 'browsers', command: 'npm run test:browser', env: { PROOFS: 'full' } },
+  { title: 'slow tests', command: 'npm run test:slow', env: { PROOFS: 'full', ...required } },
   { title: 'proofs', command: 'npm run test:proofs', env: { PROOFS: 'full', ...required } },
   { title: 'thousands of worlds of a change feed', command: 'npm test -- test/changes', env: { FEED_SEEDS: '500' } },
   { title: 'change feed: sabotages', command: 'npm run feed-sabotages' },
@@ -43,21 +42,16 @@ const proofs: readonly Step[] = [
   { title: 'rate limiters', command: 'npm run limiter-rows' },
   { title: 'fleet', command: 'npm run fleet-proof' },
   { title: 'fleet: sabotages', command: 'npm run fleet-sabotages' },
-  { title: 'browsers', command: 'npm run test:browser', env: { PROOFS: 'full' } },
   { title: 'mutations', command: 'npm run mutate' },
 ]
 
 const isProof = process.argv.includes('--proofs')
 const steps = isProof ? proofs : checks
-const waiting = steps.filter(({ isIdle }) => !isIdle)
+const waiting = [...steps]
 const times: string[] = []
 const built = isProof ? undefined : run({ title: 'build', command: 'npm run build' })
 
-await Promise.all([
-  built?.then(runSteps),
-  ...(isProof || availableParallelism() > 1 ? [runSteps()] : []),
-  ...steps.filter(({ isIdle }) => isIdle).map(run),
-])
+await Promise.all([built?.then(runSteps), ...(isProof || availableParallelism() > 1 ? [runSteps()] : [])])
 console.log(`\nEvery check passed.\n${times.join('\n')}`)
 
 async function runSteps(): Promise<void> {

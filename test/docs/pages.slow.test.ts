@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { installPacked, type Project } from '../package/packed.ts'
-import { importsOf, programOf, readPage, root } from './page.ts'
+import { importsOf, type Page, programOf, readPage, root } from './page.ts'
 import { programs } from './programs/index.ts'
 import { runByEngines } from './programs/jobs.ts'
 import { install, makeFolder, openReader, type Program } from './reader.ts'
@@ -37,36 +37,39 @@ afterAll(async () => {
 })
 
 const only = process.env.PAGE ?? ''
+const chosen = Object.entries(programs).filter(([path]) => path.includes(only))
+// `test/engines` installs the packages of the others, and compiles and runs their programs.
+const isHere = ([, entries]: (typeof chosen)[number]) => Object.values(entries).some((one) => one !== runByEngines)
 
-describe.each(Object.entries(programs).filter(([path]) => path.includes(only)))('%s', (path, entries) => {
-  const page = readPage(path)
+/** Saves files of a page in a folder of their own. */
+async function save(page: Page, name: string, files = page.files) {
   // Pages that install the same packages share them, as copying and compiling the package takes long.
-  const modules = () => join(pages, [...page.packages].sort().join('+').replaceAll('/', '-'), 'node_modules')
-  const save = async (name: string, files = page.files) => {
-    const folder = `${pages}/${path}/${name.replaceAll('/', '-')}`
-    await makeFolder(folder, files, modules())
-    return folder
-  }
+  const modules = join(pages, [...page.packages].sort().join('+').replaceAll('/', '-'), 'node_modules')
+  if (!existsSync(modules)) await install(page, modules, project.installed)
+  const folder = `${pages}/${page.path}/${name.replaceAll('/', '-')}`
+  await makeFolder(folder, files, modules)
+  return folder
+}
 
-  // `test/engines` installs the packages of the others, and compiles and runs their programs.
-  const isHere = Object.values(entries).some((entry) => entry !== runByEngines)
-  beforeAll(() => (isHere && !existsSync(modules()) ? install(page, modules(), project.installed) : undefined))
+test('every page compiles in strict mode', async () => {
+  for (const [path] of chosen.filter(isHere)) await save(readPage(path), 'types')
+  const typeRoots = [`${root}node_modules/@types`]
+  const settings = { compilerOptions: { ...compilerOptions, typeRoots }, include: ['**/types/**/*'] }
+  await writeFile(`${pages}/tsconfig.json`, JSON.stringify(settings))
+  const compiler = `${root}node_modules/typescript-7/bin/tsc`
+  const { stdout } = await promisify(execFile)(process.execPath, [compiler, '--pretty', 'false'], {
+    cwd: pages,
+  }).catch((error: { stdout: string }) => error)
+  expect(stdout).toBe('')
+})
+
+describe.each(chosen)('%s', (path, entries) => {
+  const page = readPage(path)
 
   test('has an entry for each program', () => {
     const imported = [...page.files].flatMap(([name, code]) => importsOf(name, code))
     const names = [...page.files.keys()].filter((name) => !imported.includes(name) || name in entries)
     expect(Object.keys(entries).sort()).toEqual(names.sort())
-  })
-
-  test.runIf(isHere)('compiles in strict mode', async () => {
-    const folder = await save('types')
-    await writeFile(`${folder}/tsconfig.json`, JSON.stringify({ compilerOptions }))
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      [`${root}node_modules/typescript-7/bin/tsc`, '--pretty', 'false'],
-      { cwd: folder },
-    ).catch((error: { stdout: string }) => error)
-    expect(stdout).toBe('')
   })
 
   const runnable = Object.entries(entries).filter(
@@ -75,6 +78,6 @@ describe.each(Object.entries(programs).filter(([path]) => path.includes(only)))(
     },
   )
   test.each(runnable)('%s', async (name, use) => {
-    await use(await openReader(page, await save(name, programOf(page, name)), name))
+    await use(await openReader(page, await save(page, name, programOf(page, name)), name))
   })
 })

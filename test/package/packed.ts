@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -22,27 +21,17 @@ export interface Project {
 }
 
 /**
- * Builds and packs the package, and unpacks the tarball into an empty project. Dependencies are links to those of this
- * repository, which are the versions of the lockfile, so the registry is not needed.
+ * Packs the build, and unpacks the tarball into an empty project. Dependencies are links to those of this repository,
+ * which are the versions of the lockfile, so the registry is not needed.
  */
 export async function installPacked(): Promise<Project> {
   const folder = await mkdtemp(join(tmpdir(), 'support-workspace-sdk-'))
-  const staged = join(folder, 'staged')
   const installed = join(folder, 'node_modules', 'support-workspace-sdk')
-  await run(root, process.execPath, 'node_modules/tsup/dist/cli-default.js', '--silent', '--out-dir', `${staged}/dist`)
-  await run(root, process.execPath, 'scripts/declarations.ts', `${staged}/dist`)
-  await run(root, process.execPath, 'scripts/openapi.ts', `${staged}/dist`)
-  const { dependencies, files } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-  const documents = [
-    'package.json',
-    'README.md',
-    'LICENSE',
-    ...files.filter((name: string) => name !== 'dist' && existsSync(join(root, name))),
-  ]
-  for (const name of documents) await cp(join(root, name), join(staged, name), { recursive: true })
-  const [packed] = JSON.parse(await run(staged, 'npm', 'pack', '--json', '--ignore-scripts', '--offline'))
+  const pack = ['pack', '--json', '--ignore-scripts', '--offline', '--pack-destination', folder]
+  const [packed] = JSON.parse(await run(root, 'npm', ...pack))
   await mkdir(installed, { recursive: true })
-  await run(folder, 'tar', '-xzf', join(staged, packed.filename), '--strip-components=1', '-C', installed)
+  await run(folder, 'tar', '-xzf', join(folder, packed.filename), '--strip-components=1', '-C', installed)
+  const { dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   for (const name of [...Object.keys(dependencies), '@opentelemetry/api', '@types/node', 'undici-types'])
     await link(folder, name)
   await writeFile(join(folder, 'package.json'), '{ "private": true }')

@@ -1,8 +1,9 @@
 /**
- * Packs the built SDK, installs the tarball here, and runs the smoke test in each runtime, and in production builds of
- * each bundler, against one sandbox.
+ * Packs the built SDK, installs the tarball here, and runs the smoke test against one sandbox: in each runtime, or in
+ * production builds of each bundler.
  *
- *   npm install && npm start
+ *   npm install --omit=dev && npm start
+ *   npm install && npm start -- bundlers
  */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -23,9 +24,9 @@ const node24 = `${root}node_modules/node/bin/node`
 
 const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', here], { cwd: root })
 const [{ filename }] = JSON.parse(stdout)
-await run('npm', ['install', '--no-save', '--no-package-lock', '--no-audit', '--no-fund', `./${filename}`], {
-  cwd: here,
-})
+const areBundlers = process.argv[2] === 'bundlers'
+const options = ['--no-save', '--no-package-lock', '--no-audit', '--no-fund', ...(areBundlers ? [] : ['--omit=dev'])]
+await run('npm', ['install', ...options, `./${filename}`], { cwd: here })
 
 const { startSandbox } = await import('support-workspace-sdk/sandbox')
 const sandbox = await startSandbox({ conversations: 120 })
@@ -83,13 +84,17 @@ const runtimes = [
   ['Workers', worker],
   ['the command, Node 22.0', () => commandLine(`${here}node_modules/node22/bin/node`)],
   ['the command, Node 26', () => commandLine(`${here}node_modules/node26/bin/node`)],
+]
+
+const bundlers = [
   ['Vite, bundled for Node', () => withViteBundle((bundle) => command(node24, bundle))],
   ['webpack, bundled for Node', () => withWebpackBundle((bundle) => command(node24, bundle))],
   ['Next', nextApplication],
 ]
 
+const runs = areBundlers ? bundlers : runtimes
 let failed = 0
-for (const [name, start] of runtimes) {
+for (const [name, start] of runs) {
   try {
     const done = (await start()).trim().split('\n')
     console.log(`ok      ${name}: ${done.join(', ')}`)
@@ -99,7 +104,7 @@ for (const [name, start] of runtimes) {
   }
 }
 await sandbox.close()
-console.log(`\n${runtimes.length - failed} passed, ${failed} failed`)
+console.log(`\n${runs.length - failed} passed, ${failed} failed`)
 process.exitCode = failed === 0 ? 0 : 1
 
 function command(file, ...parameters) {
