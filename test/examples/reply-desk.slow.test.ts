@@ -8,6 +8,7 @@ import { memoryStorage } from 'support-workspace-sdk/storage'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { type Desk, isAutomatic } from '../../examples/reply-desk/desk.ts'
 import { draftReplies, sendReplies } from '../../examples/reply-desk/worker.ts'
+import { isFull } from '../../proofs/is-full.ts'
 
 const secret = 'a secret of 32 characters or more'
 const hour = 3_600_000
@@ -67,7 +68,10 @@ beforeAll(async () => {
 })
 
 test('the desk doubles and loses nothing, and answers nobody who was answered', { timeout: 300_000 }, async () => {
-  const report = await faultTest(job, { sandbox: { conversations: 1 }, done: (isAnswered) => isAnswered })
+  // In the gate only the last look and the reply.
+  const requests = isFull ? undefined : [12, 13]
+  const options = { sandbox: { conversations: 1 }, requests, done: (isAnswered: boolean) => isAnswered }
+  const report = await faultTest(job, options)
   report.assert()
   expect(report.writes).toEqual(['messages.create'])
   // What was not sent, or nobody knows about, is for a person.
