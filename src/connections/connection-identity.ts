@@ -1,6 +1,7 @@
 import { type Me, SupportWorkspace } from '../client/index.ts'
 import type { ClientOptions } from '../core/index.ts'
 import { AuthenticationError, InvalidArgumentError } from '../errors/index.ts'
+import { withoutSecrets } from '../errors/redact.ts'
 import type { AccessToken } from '../shared/access-token.ts'
 import { scopesIn } from '../shared/scopes.ts'
 import type { AppConnection, ConnectionParty, SelfConnection } from './connection.ts'
@@ -37,17 +38,17 @@ export class TokenIdentifier {
   async identify(accessToken: string, grantedScopes: readonly string[] | undefined): Promise<IdentifiedConnection> {
     const me = await this.#me(accessToken)
     this.#checkApplication(me)
-    return identityFromMe(me, grantedScopes)
+    return withoutToken(await identityFromMe(me, grantedScopes), accessToken)
   }
 
   /**
-   * Returns the identity of the connection under a key as `/me` describes it now.
+   * Returns the identity of the connection under a key as `/me`, called with its token, describes it now.
    *
    * @throws ConnectionStoreError `identity_incomplete`, `identity_mismatch`
    */
-  async verify(me: Me, key: string): Promise<IdentifiedConnection> {
+  async verify(me: Me, key: string, accessToken: string): Promise<IdentifiedConnection> {
     this.#checkApplication(me)
-    const identity = await identityFromMe(me)
+    const identity = withoutToken(await identityFromMe(me), accessToken)
     if (identity.key === key) return identity
     throw identityMismatch(`\`/me\` names another connection ("${identity.key}") than "${key}".`, key)
   }
@@ -95,6 +96,16 @@ function identityMismatch(message: string, key: string | undefined): ConnectionS
     reason: 'identity_mismatch',
     key,
     hint: 'Check `baseUrl` and `clientId`, then log in again.',
+  })
+}
+
+/** Returns an identity, unless it would show the token: ids are part of keys, which storages, hooks and errors have. */
+function withoutToken(identity: IdentifiedConnection, accessToken: string): IdentifiedConnection {
+  const text = JSON.stringify(identity)
+  if (withoutSecrets(text, [accessToken]) === text) return identity
+  throw new ConnectionStoreError('`/me` repeats the token as a name, an id or a scope.', {
+    reason: 'identity_incomplete',
+    hint: 'Check `baseUrl`. A connection would show the token. To use it nevertheless, pass it to `new SupportWorkspace`.',
   })
 }
 

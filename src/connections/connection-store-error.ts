@@ -6,7 +6,8 @@ import type { Connection } from './connection.ts'
  *
  * - `not_connected`: the connection never existed, was removed, or its token was revoked. Log in again.
  * - `me_failed`: the call of `/me`, which identifies a new token, failed. See `cause`.
- * - `identity_incomplete`: the response of `/me` lacks application, organization, actor or, for `self`, the user.
+ * - `identity_incomplete`: the response of `/me` lacks application, organization, actor or, for `self`, the user, or it
+ *   repeats the token.
  * - `identity_mismatch`: `/me` names another application than `clientId`, or another connection than the one to verify.
  * - `storage_failed`: the storage threw or returned an error, of which `cause` is a copy. If the storage returned an
  *   invalid value or refused every write, the remedy is `fix`, because a retry would fail again.

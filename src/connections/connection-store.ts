@@ -161,9 +161,9 @@ export class ConnectionStore {
   async verify(key: string): Promise<Connection> {
     checkConnectionKey(key)
     const { records } = this.#settings
-    const { login, connection } = requireToken(key, await records.find(key))
+    const { login, connection, accessToken } = requireToken(key, await records.find(key))
     const me = await this.#workspaceOf(key, connection).me()
-    const identity = await this.#identifier.verify(me, key)
+    const identity = await this.#identifier.verify(me, key, accessToken)
     return records.update(key, (found) => {
       const record = requireToken(key, found)
       // A login in the meantime has called `/me` itself.

@@ -6,11 +6,12 @@ import { isObject, parseObject } from '../shared/json.ts'
  * (docs/service.md#errors). Gateways and other deployments also send `{ code, message }`, `{ error: { code, message } }`,
  * `{ errors: [{ code, detail }] }`, problem+json (RFC 9457), HTML and plain text.
  *
- * @param challenge the `WWW-Authenticate` header, which can name the error as well (RFC 6750, section 3)
+ * @param challenge the `WWW-Authenticate` header, which can name the error as well (RFC 6750, section 3). It is without
+ *   secrets: what a code ends with would hide the half of one.
  * @param sent the JSON values of the request, which the code does not repeat
  */
-export function readErrorBody(text: string, challenge: string | null = null, sent: readonly unknown[] = []) {
-  const challenged = challenge?.match(/\berror\s*=\s*"?([^",\s]+)/i)?.[1]
+export function readErrorBody(text: string, challenge: string, sent: readonly unknown[] = []) {
+  const challenged = challenge.match(/\berror\s*=\s*"?([^",\s]+)/i)?.[1]
   const body = parseObject(text)
   if (body === undefined) return { code: challenged, description: undefined }
   const first: unknown = Array.isArray(body.errors) ? body.errors[0] : undefined
@@ -155,7 +156,7 @@ function reasonOf(reason: unknown, values: ReadonlySet<string>): string {
   const lower = reason.toLowerCase()
   const words = new Set(lower.split(/[^\p{L}]+/u))
   for (const value of values) if (words.has(value) || (value.length > 3 && lower.includes(value))) return ''
-  return reason.length > longestReason ? '' : reason.replace(/[.\s]+$/, '').trim()
+  return reason.length > longestReason ? '' : reason.trim()
 }
 
 /** Returns the texts in a JSON value, and the words of short ones such as names, in lower case. */

@@ -17,7 +17,7 @@ import {
   type UnexpectedResponseReason,
   UnprocessableError,
 } from '../errors/index.ts'
-import { redact } from '../errors/redact.ts'
+import { redact, withoutSecrets } from '../errors/redact.ts'
 import { actorHint } from '../shared/actor.ts'
 import { createError } from './call-errors.ts'
 import type { CallRecord } from './call-record.ts'
@@ -35,15 +35,16 @@ export function responseError(record: CallRecord, head: ResponseHead, text: stri
   const { operation } = call
   const { status } = head
   const sent = [call.parameters, call.query, call.body === undefined ? undefined : JSON.parse(call.body)]
-  const body = readErrorBody(text, head.get('www-authenticate'), sent)
+  const body = readErrorBody(text, withoutSecrets(head.get('www-authenticate') ?? '', secrets), sent)
   const code = body.code && redact(body.code, secrets)
   const description = body.description && redact(body.description, secrets)
   const retryAfter = retryAfterOf(head)
   const [ErrorClass, remedy] = meaningOf(record, status, code)
   const problems = status === 400 || status === 422 ? fieldProblems(text, sent) : undefined
-  const reasons = [description?.replace(/[.\s]+$/, ''), problems && redact(problems, secrets)].filter(
-    (reason) => reason !== undefined,
-  )
+  // The full stops go last, because a secret can end in one.
+  const reasons = [description, problems && redact(problems, secrets)]
+    .filter((reason) => reason !== undefined)
+    .map((reason) => reason.replace(/[.\s]+(?=; |$)/g, ''))
   const because = reasons.length === 0 ? '' : `: ${reasons.join(' (')}${reasons.length === 2 ? ')' : ''}`
   return createError<InsufficientScopeDetails>(ErrorClass as typeof InsufficientScopeError, record, {
     message: `${operation.id} failed with ${status}${code === undefined ? '' : ` ${code}`}${because}.`,

@@ -72,12 +72,10 @@ function literally(character: string): string {
 
 /**
  * Matches a character with and without encoding, because encoders leave different characters unchanged. Forms encode a
- * space as `+`. A `%` is matched only in its encoded form, so that a text has one reading and matching takes linear
- * time.
+ * space as `+`.
  */
 function percentEncoded(character: string): string {
   const bytes = toHex(new TextEncoder().encode(character)).replace(/../g, '%$&')
-  if (character === '%') return bytes
   return `(?:${literally(character)}|${bytes}${character === ' ' ? '|\\+' : ''})`
 }
 

@@ -1,5 +1,6 @@
 import { readErrorBody } from '../core/index.ts'
 import { LoginError, type LoginErrorReason } from '../errors/index.ts'
+import { withoutSecrets } from '../errors/redact.ts'
 import { parseObject } from '../shared/json.ts'
 import { quote, untrustedText } from './callback.ts'
 
@@ -53,7 +54,7 @@ export function unusableResponse(status: number, problem: string, remedy?: 'fix'
 type ExchangeReason = Extract<LoginErrorReason, 'invalid_grant' | 'invalid_client' | 'exchange_failed'>
 
 function exchangeError({ status, challenge, text }: TokenResponse, secrets: readonly string[]): LoginError {
-  const said = readErrorBody(text, challenge)
+  const said = readErrorBody(text, withoutSecrets(challenge ?? '', secrets))
   const code = untrustedText(said.code, secrets)
   const description = untrustedText(said.description, secrets)
   const reason = reasonFor(status, code)

@@ -164,6 +164,16 @@ test.each(tokens.flatMap((secret) => [secret, () => secret]))(
   },
 )
 
+const halved = 'abcdefghijkl,mnopqrstuvwx.'
+test.each([
+  ['a challenge at its comma', json({}, 401, { 'www-authenticate': `Bearer error="${halved}"` })],
+  ['a reason at its dot', json({ errors: { email: [halved], name: ['is bad'] } }, 422)],
+])('no part of a token is in the error of %s', async (_, response) => {
+  const client = makeClient({ accessToken: halved, fetch: scripted(response) })
+  const error = await rejection(client.contacts.create({ email: 'a@example.com' }))
+  expect(printedForms(error).join('\n')).not.toMatch(/abcdefghijkl|mnopqrstuvwx/)
+})
+
 /** Ways in which the page of a cursor can fail, with a service and a platform that quote the cursor. */
 function waysToFailWith(cursor: string): [string, Step | Step[]][] {
   const quoted = `${cursor} or ${encodeURIComponent(cursor)} or ${JSON.stringify(cursor)}`

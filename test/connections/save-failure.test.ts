@@ -5,6 +5,7 @@ import {
   ConnectionNotSavedError,
   ConnectionStore,
   ConnectionStoreError,
+  memoryStorage,
 } from '../../src/oauth/index.ts'
 import type { Sandbox } from '../../src/sandbox/index.ts'
 import { AccessToken } from '../../src/shared/access-token.ts'
@@ -130,6 +131,28 @@ describe('a /me response without an identity', () => {
     const error = await notSaved(storeWith({ ...whole, ...change }).save('token'))
     expect(error.reason).toBe('identity_incomplete')
     expect(error.message).toContain("does not name the token's application, organization, actor or user.")
+  })
+
+  test.each<[string, (token: string) => object]>([
+    ['an id', (token) => ({ organization: { id: token } })],
+    ['a name', (token) => ({ user: { id: 'u', name: `The user of ${token}` } })],
+    ['a scope', (token) => ({ scopes: [token] })],
+  ])('is refused if it repeats the token as %s, which a connection would show', async (_, change) => {
+    const token = 'abcdefabcdef0123456789'
+    const storage = memoryStorage()
+    let me: object = whole
+    const store = new ConnectionStore({
+      baseUrl: 'https://service.example',
+      storage,
+      client: { fetch: async () => Response.json(me), validation: 'off' },
+    })
+    const { key } = await store.save(token)
+    me = { ...whole, ...change(token) }
+    for (const error of [await notSaved(store.save(token)), await store.verify(key).catch((thrown) => thrown)]) {
+      expect(error.reason).toBe('identity_incomplete')
+      expect(printedForms(error).join('\n')).not.toContain(token)
+    }
+    expect(await store.list().toArray()).toMatchObject([{ key, scopes: whole.scopes }])
   })
 
   test('is refused without the application of the store', async () => {

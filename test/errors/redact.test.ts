@@ -64,6 +64,7 @@ describe.each([
 
 test('redact() removes a secret of which an encoder left some characters alone', () => {
   expect(redact('?t=a%2fb+c=%22', ['?t=a/b+c="'])).toBe('[redacted]')
+  expect(redact('a/b%41%3Cc%3E', ['a/b%41<c>'])).toBe('[redacted]')
 })
 
 test('redact() removes the longer of two secrets that start alike', () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -106,13 +106,16 @@ describe('sqliteStorage', () => {
     storage.close()
   })
 
-  test('creates files that only their user can read, whatever the process would create', async () => {
+  test.each(['a new file', 'a link to a new file'])('creates %s that only its user can read', async (what) => {
     const path = newPath()
+    if (what.startsWith('a link')) symlinkSync(path, `${path}.link`)
     const before = process.umask(0)
     onTestFinished(() => void process.umask(before))
-    const storage = sqliteStorage(path)
+    const storage = sqliteStorage(what.startsWith('a link') ? `${path}.link` : path)
     await storage.compareAndSet('key', null, 'a token')
-    const names = readdirSync(dirname(path)).sort()
+    const names = readdirSync(dirname(path))
+      .filter((name) => !name.endsWith('.link'))
+      .sort()
     expect(names).toEqual(['connections.db', 'connections.db-shm', 'connections.db-wal'])
     expect(names.map((name) => statSync(join(dirname(path), name)).mode & 0o777)).toEqual([0o600, 0o600, 0o600])
     storage.close()

@@ -34,8 +34,9 @@ const longestWait = 10_000
  * has from 22.13. Creates the table `support_workspace_sdk` when it is first used.
  *
  * @param database the path of the file, or an open database. A file that does not exist is created so that only the
- *   user of the process can read it (mode 0600), because it can hold tokens. An open database keeps its settings. While
- *   it is in a transaction, every call rejects with an `InvalidArgumentError`.
+ *   user of the process can read it (mode 0600), because it can hold tokens. SQLite itself creates one that a `file:` URI
+ *   names. An open database keeps its settings. While it is in a transaction, every call rejects with an
+ *   `InvalidArgumentError`.
  *
  * @example
  * const store = new ConnectionStore({ baseUrl, secret, storage: sqliteStorage('connections.db') })
@@ -140,13 +141,13 @@ function openFile(path: string): SqliteDatabase {
 
 /**
  * Creates the file before SQLite does, which would let other users read it. SQLite gives its other files (`-wal`,
- * `-shm`) the modes of this one.
+ * `-shm`) the modes of this one. A link is followed, as SQLite does.
  */
 function createPrivately(path: string, fs: FileSystem | undefined): void {
   // A database in memory, or a file with options in its name, which SQLite reads itself.
   if (fs === undefined || path === ':memory:' || path.startsWith('file:')) return
   try {
-    fs.closeSync(fs.openSync(path, 'wx', 0o600))
+    fs.closeSync(fs.openSync(path, 'a+', 0o600))
   } catch {
     // It is there, or SQLite says why it cannot be.
   }
