@@ -199,10 +199,11 @@ export class Sender {
     if (thrown instanceof UnconfirmedWriteError) return result('unconfirmed')
     if (thrown instanceof ApprovalsError) throw thrown
     if (now.state === 'sending') return result('unconfirmed')
-    // Only an answer to the write itself refuses it, or that its conversation is gone.
-    const isOfRead = thrown instanceof RequestError && thrown.operation !== entry.content.operation.id
+    // Only an answer of the service to the write itself refuses it, or that its conversation is gone.
+    const isOfWrite = thrown instanceof RequestError && thrown.operation === entry.content.operation.id
     const isGone = thrown instanceof NotFoundError && thrown.operation === 'messages.list'
-    if (thrown.remedy === 'retry' || (isOfRead && !isGone)) return result('postponed')
+    const isAnswer = isGone || (isOfWrite && thrown.outcome === 'refused')
+    if (!isAnswer || thrown.remedy === 'retry') return result('postponed')
     return this.#end(key, now, 'refused', { error: thrown })
   }
 

@@ -1,4 +1,4 @@
-import { defineOperation, type Middleware, type SupportWorkspace } from 'support-workspace-sdk'
+import { defineOperation, type Middleware, type SupportWorkspace, SupportWorkspaceError } from 'support-workspace-sdk'
 import { Approvals, type ApprovalsOptions, type ProposeOptions, type SendResult } from 'support-workspace-sdk/approvals'
 import { WriteJournal } from 'support-workspace-sdk/journal'
 import { createSandbox, type SandboxOptions } from 'support-workspace-sdk/sandbox'
@@ -1029,6 +1029,41 @@ test.each<[string, () => Response]>([
   expect([await send(failing), sent()]).toEqual([['postponed'], []])
   expect(await approvals.get('r')).toMatchObject({ state: 'approved' })
   expect([await send(), sent()]).toEqual([['sent'], [body_html]])
+})
+
+test.each<[string, () => unknown]>([
+  [
+    'throws an error of this package',
+    () => Promise.reject(new SupportWorkspaceError('Locked.', { hint: 'Unlock it.' })),
+  ],
+  ['returns nothing', () => undefined],
+  ['returns an empty text', () => ''],
+])('a token provider that %s for a moment has not refused the reply', async (_, token) => {
+  // It is asked before the list of what is due, the identity of the sender, and the write.
+  for (const failing of [1, 2, 3]) {
+    const { sandbox, storage, approved, send, sent } = open()
+    await approved('r', body_html)
+    const mine = sandbox.issueToken({ actor: 'self' })
+    let asked = 0
+    const accessToken = () => (++asked === failing ? token() : mine) as string
+    await send(new Approvals({ workspace: clientOf(sandbox, { accessToken }), storage })).catch(() => {})
+    expect(asked).toBe(failing)
+    await send()
+    expect(sent(), `time ${failing}`).toEqual([body_html])
+  }
+})
+
+test('an answer without an organization has not refused the reply', async () => {
+  const { sandbox, storage, approved, send, sent } = open()
+  await approved('r', body_html, { basis: [] })
+  let asked = 0
+  const fetch = fetchOf(sandbox, (response, url) =>
+    url.endsWith('/me') && ++asked > 1 ? Response.json({ data: {} }) : response,
+  )
+  const failing = new Approvals({ workspace: clientOf(sandbox, { fetch }), storage, ignore: () => true })
+  expect([await send(failing), sent()]).toEqual([['postponed'], []])
+  const working = new Approvals({ workspace: clientOf(sandbox), storage, ignore: () => true })
+  expect([await send(working), sent()]).toEqual([['sent'], [body_html]])
 })
 
 describe('a storage that fails for a moment', () => {
