@@ -34,6 +34,12 @@ export interface SendResult {
   readonly error?: SupportWorkspaceError | undefined
 }
 
+/**
+ * What came of the turn of a proposal: a result, or nothing to tell. With `elsewhere`, another process, or another
+ * `send` of this one, is sending it, and what was approved later must not overtake it.
+ */
+type Turn = SendResult | 'elsewhere' | undefined
+
 const sendChecks = {
   concurrency: (name, value) => checkInteger(name, value, 1),
   signal: checkSignal,
@@ -135,8 +141,7 @@ export class Sender {
     return [...groups.values()]
   }
 
-  /** Returns `elsewhere` if another process, or another `send` of this one, is sending it now. */
-  async #sendOne(key: string, signal: AbortSignal | undefined): Promise<SendResult | 'elsewhere' | undefined> {
+  async #sendOne(key: string, signal: AbortSignal | undefined): Promise<Turn> {
     if (this.#underWay.has(key)) return 'elsewhere'
     this.#underWay.set(key, undefined)
     try {
@@ -183,12 +188,7 @@ export class Sender {
   }
 
   /** Returns what became of a proposal that was not sent, or not for sure. Throws what concerns every proposal. */
-  async #resultOf(
-    key: string,
-    entry: ProposalEntry,
-    thrown: unknown,
-    signal: AbortSignal | undefined,
-  ): Promise<SendResult | undefined> {
+  async #resultOf(key: string, entry: ProposalEntry, thrown: unknown, signal: AbortSignal | undefined): Promise<Turn> {
     if (signal?.aborted || !isSupportWorkspaceError(thrown)) throw thrown
     const isOfAll = thrown.remedy === 'reconnect' || (thrown.remedy === 'retry' && !(thrown instanceof RequestError))
     if (isOfAll) throw thrown
@@ -198,6 +198,8 @@ export class Sender {
     const result = (state: SendResult['state']) => ({ key, state, proposal: toProposal(key, now), error: thrown })
     if (thrown instanceof UnconfirmedWriteError) return result('unconfirmed')
     if (thrown instanceof ApprovalsError) throw thrown
+    // Another process has begun to send it since.
+    if (now.state === 'sending' && now.write?.attempt !== entry.write?.attempt) return 'elsewhere'
     if (now.state === 'sending') return result('unconfirmed')
     // Only an answer of the service to the write itself refuses it, or that its conversation is gone.
     const isOfWrite = thrown instanceof RequestError && thrown.operation === entry.content.operation.id
@@ -213,15 +215,16 @@ export class Sender {
     ended: ProposalEntry,
     state: 'sent' | 'stale' | 'expired' | 'refused',
     { error, ...details }: Pick<SendResult, 'error'> & Pick<ProposalEntry, 'id' | 'reason'> = {},
-  ): Promise<SendResult | undefined> {
-    const entry = await this.#records.change<ProposalEntry | undefined>(key, (now) => {
+  ): Promise<Turn> {
+    return this.#records.change<Turn>(key, (now) => {
       const isSame = now !== undefined && !isFinal(now) && isSameVersion(now, ended)
-      if (!isSame || (now.state === 'sending') !== (state === 'sent')) return { result: undefined }
-      if (now.state === 'pending' && state !== 'expired') return { result: undefined }
+      if (!isSame) return { result: undefined }
+      if (now.state === 'sending' && state !== 'sent') return { result: 'elsewhere' }
+      const isDue = now.state === (state === 'sent' ? 'sending' : 'approved') || state === 'expired'
+      if (!isDue) return { result: undefined }
       const entry = { ...now, reason: error?.message, ...details, state, endedAt: Date.now() }
-      return { write: entry, result: entry }
+      return { write: entry, result: { key, state, proposal: toProposal(key, entry), ...(error && { error }) } }
     })
-    return entry && { key, state, proposal: toProposal(key, entry), ...(error && { error }) }
   }
 
   /** Whether another process is probably sending it now. */

@@ -953,6 +953,61 @@ describe('a reply that another process begins to send after this one has read it
   })
 })
 
+test.each<[string, ProposeOptions, (world: ReturnType<typeof open>) => unknown]>([
+  ['is limited', {}, ({ sandbox }) => sandbox.faults.add({ method: 'GET', path: /messages$/, status: 429 })],
+  ['fails', {}, ({ sandbox }) => sandbox.faults.add({ method: 'GET', path: /messages$/, status: 503 })],
+  ['sees a new message', {}, ({ sandbox, conversation }) => sandbox.receiveMessage(conversation, 'Cancel!')],
+  ['is too late', { basis: null, expiresIn: 60_000 }, () => vi.setSystemTime(Date.now() + 61_000)],
+])('a reply that another process sends is not overtaken by one whose last look %s', async (_, options, change) => {
+  const world = open()
+  const { sandbox, storage, approved, send, sent } = world
+  await approved('one', undefined, options)
+  await approved('two')
+  const [looks, goesOn, begins, ends] = Array.from({ length: 4 }, () => Promise.withResolvers<void>())
+  const noLimit = { timeout: Number.POSITIVE_INFINITY, totalTimeout: Number.POSITIVE_INFINITY, maxRetries: 0 }
+  const waitHere = async () => {
+    looks?.resolve()
+    await goesOn?.promise
+  }
+  const slow = clientOf(sandbox, {
+    ...noLimit,
+    fetch: async (url, init) => {
+      if (init?.method === 'GET' && /messages/.test(String(url))) await waitHere()
+      return sandbox.fetch(url, init)
+    },
+  })
+  const slowStorage: KeyValueStorage = {
+    ...storage,
+    async get(key) {
+      const text = await storage.get(key)
+      if (options.basis === null && key === 'approvals:final:one') await waitHere()
+      return text
+    },
+  }
+  const first = clientOf(sandbox, {
+    ...noLimit,
+    fetch: async (url, init) => {
+      if (init?.method === 'POST') {
+        begins?.resolve()
+        await ends?.promise
+      }
+      return sandbox.fetch(url, init)
+    },
+  })
+  const slowly = send(new Approvals({ workspace: slow, storage: slowStorage }))
+  await looks?.promise
+  const sending = send(new Approvals({ workspace: first, storage }))
+  await begins?.promise
+  change(world)
+  goesOn?.resolve()
+  expect(await slowly).toEqual([])
+  ends?.resolve()
+  expect([await sending, sent()]).toEqual([
+    ['sent', 'sent'],
+    ['<p>one</p>', '<p>two</p>'],
+  ])
+})
+
 test('an unconfirmed reply counts as lost after an hour, also without a time limit', async () => {
   const { sandbox, storage, approved, sent } = open()
   await approved('r')
