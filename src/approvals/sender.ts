@@ -36,7 +36,7 @@ export interface SendResult {
 
 /**
  * What came of the turn of a proposal: a result, or nothing to tell. With `elsewhere`, another process, or another
- * `send` of this one, is sending it, and what was approved later must not overtake it.
+ * `send` of this one, is sending it, or it is for another token, and what was approved later must not overtake it.
  */
 type Turn = SendResult | 'elsewhere' | undefined
 
@@ -135,7 +135,7 @@ export class Sender {
       const { content } = entry
       if (content.organization !== organization || content.author !== author) continue
       const { conversation_id: conversation } = content.parameters
-      const name = conversation === undefined ? `key ${key}` : `conversation ${conversation}`
+      const name = conversation === undefined ? `key ${key}` : `conversation ${conversation} ${content.service}`
       groups.set(name, [...(groups.get(name) ?? []), key])
     }
     return [...groups.values()]
@@ -183,7 +183,7 @@ export class Sender {
     } catch (thrown) {
       if (!(thrown instanceof Prevented)) return this.#resultOf(key, entry, thrown, signal)
       if (thrown.end === 'elsewhere') return thrown.end
-      return thrown.end && this.#end(key, entry, thrown.end, { reason: thrown.message })
+      return this.#end(key, entry, thrown.end, { reason: thrown.message })
     }
   }
 

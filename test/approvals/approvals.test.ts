@@ -367,15 +367,14 @@ describe('the last look', () => {
   })
 
   test('compares the person of the token at this attempt', async () => {
-    const { sandbox, storage, propose, approve, sent } = open()
-    await propose()
-    await approve()
+    const { sandbox, storage, approved, sent } = open()
+    for (const key of ['one', 'two']) await approved(key)
     const [mine, other] = [undefined, sandbox.state.members[1]?.id].map((member) =>
       sandbox.issueToken({ actor: 'self', ...(member && { member }) }),
     ) as [string, string]
     let asked = 0
-    // The token of somebody else comes after the identity was asked for.
-    const accessToken = () => (++asked > 2 ? other : mine)
+    // The token of somebody else comes for a moment, after the identity was asked for. The second stays behind the first.
+    const accessToken = () => (++asked === 3 || asked === 4 ? other : mine)
     const workspace = clientOf(sandbox, { accessToken })
     const results = await Array.fromAsync(new Approvals({ workspace, storage }).send())
     expect([results, sent()]).toEqual([[], []])
