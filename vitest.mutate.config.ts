@@ -7,7 +7,7 @@ export default defineConfig({
   test: {
     ...base.test,
     include: [
-      'test/{core,client,oauth,connections,shared}/**/*.test.ts',
+      'test/{core,client,oauth,connections,rate-limiter,shared}/**/*.test.ts',
       // The guard of a write, and what middleware around a journal repeats.
       'test/journal/once.test.ts',
       'test/*.test.ts',

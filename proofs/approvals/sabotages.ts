@@ -93,8 +93,8 @@ const sabotages: readonly Sabotage[] = [
   [
     'what might have been sent can become stale',
     'approvals/sender.ts',
-    "if (!isSame || (now.state === 'sending') !== (state === 'sent')) return { result: undefined }",
-    'if (!isSame) return { result: undefined }',
+    "if (now.state === 'sending' && state !== 'sent') return { result: 'elsewhere' }\n      const isDue = now.state === (state === 'sent' ? 'sending' : 'approved') ||",
+    'const isDue = isSame ||',
   ],
   [
     'an approved proposal can be replaced',

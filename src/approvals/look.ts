@@ -5,12 +5,9 @@ import type { ApprovalsOptions } from './approvals-options.ts'
 import { isOver, type ProposalEntry } from './proposal.ts'
 import type { Records } from './records.ts'
 
-/**
- * Why a write is not sent. With `elsewhere`, another process sends it. Without an end, the proposal is left to somebody
- * else.
- */
+/** Why a write is not sent. With `elsewhere`, it is left to another process or token. */
 export class Prevented extends Error {
-  readonly end: 'stale' | 'expired' | 'elsewhere' | undefined
+  readonly end: 'stale' | 'expired' | 'elsewhere'
   constructor(end: Prevented['end'], reason: string) {
     super(reason)
     this.end = end
@@ -42,7 +39,7 @@ export class Look {
   async run(client: SupportWorkspace, person: Person | undefined): Promise<void> {
     const { service, organization, author, known, parameters } = this.entry.content
     if (person?.service !== service || person.organization !== organization || person.author !== author) {
-      throw new Prevented(undefined, 'The token belongs to somebody else.')
+      throw new Prevented('elsewhere', 'The token belongs to somebody else.')
     }
     if (isOver(this.entry)) throw new Prevented('expired', 'It has expired.')
     const { conversation_id: conversation } = parameters

@@ -34,6 +34,12 @@ export interface SendResult {
   readonly error?: SupportWorkspaceError | undefined
 }
 
+/**
+ * What came of the turn of a proposal: a result, or nothing to tell. With `elsewhere`, another process, or another
+ * `send` of this one, is sending it, or it is for another token, and what was approved later must not overtake it.
+ */
+type Turn = SendResult | 'elsewhere' | undefined
+
 const sendChecks = {
   concurrency: (name, value) => checkInteger(name, value, 1),
   signal: checkSignal,
@@ -129,14 +135,13 @@ export class Sender {
       const { content } = entry
       if (content.organization !== organization || content.author !== author) continue
       const { conversation_id: conversation } = content.parameters
-      const name = conversation === undefined ? `key ${key}` : `conversation ${conversation}`
+      const name = conversation === undefined ? `key ${key}` : `conversation ${conversation} ${content.service}`
       groups.set(name, [...(groups.get(name) ?? []), key])
     }
     return [...groups.values()]
   }
 
-  /** Returns `elsewhere` if another process, or another `send` of this one, is sending it now. */
-  async #sendOne(key: string, signal: AbortSignal | undefined): Promise<SendResult | 'elsewhere' | undefined> {
+  async #sendOne(key: string, signal: AbortSignal | undefined): Promise<Turn> {
     if (this.#underWay.has(key)) return 'elsewhere'
     this.#underWay.set(key, undefined)
     try {
@@ -178,17 +183,12 @@ export class Sender {
     } catch (thrown) {
       if (!(thrown instanceof Prevented)) return this.#resultOf(key, entry, thrown, signal)
       if (thrown.end === 'elsewhere') return thrown.end
-      return thrown.end && this.#end(key, entry, thrown.end, { reason: thrown.message })
+      return this.#end(key, entry, thrown.end, { reason: thrown.message })
     }
   }
 
   /** Returns what became of a proposal that was not sent, or not for sure. Throws what concerns every proposal. */
-  async #resultOf(
-    key: string,
-    entry: ProposalEntry,
-    thrown: unknown,
-    signal: AbortSignal | undefined,
-  ): Promise<SendResult | undefined> {
+  async #resultOf(key: string, entry: ProposalEntry, thrown: unknown, signal: AbortSignal | undefined): Promise<Turn> {
     if (signal?.aborted || !isSupportWorkspaceError(thrown)) throw thrown
     const isOfAll = thrown.remedy === 'reconnect' || (thrown.remedy === 'retry' && !(thrown instanceof RequestError))
     if (isOfAll) throw thrown
@@ -198,11 +198,14 @@ export class Sender {
     const result = (state: SendResult['state']) => ({ key, state, proposal: toProposal(key, now), error: thrown })
     if (thrown instanceof UnconfirmedWriteError) return result('unconfirmed')
     if (thrown instanceof ApprovalsError) throw thrown
+    // Another process has begun to send it since.
+    if (now.state === 'sending' && now.write?.attempt !== entry.write?.attempt) return 'elsewhere'
     if (now.state === 'sending') return result('unconfirmed')
-    // Only an answer to the write itself refuses it, or that its conversation is gone.
-    const isOfRead = thrown instanceof RequestError && thrown.operation !== entry.content.operation.id
+    // Only an answer of the service to the write itself refuses it, or that its conversation is gone.
+    const isOfWrite = thrown instanceof RequestError && thrown.operation === entry.content.operation.id
     const isGone = thrown instanceof NotFoundError && thrown.operation === 'messages.list'
-    if (thrown.remedy === 'retry' || (isOfRead && !isGone)) return result('postponed')
+    const isAnswer = isGone || (isOfWrite && thrown.outcome === 'refused')
+    if (!isAnswer || thrown.remedy === 'retry') return result('postponed')
     return this.#end(key, now, 'refused', { error: thrown })
   }
 
@@ -212,15 +215,16 @@ export class Sender {
     ended: ProposalEntry,
     state: 'sent' | 'stale' | 'expired' | 'refused',
     { error, ...details }: Pick<SendResult, 'error'> & Pick<ProposalEntry, 'id' | 'reason'> = {},
-  ): Promise<SendResult | undefined> {
-    const entry = await this.#records.change<ProposalEntry | undefined>(key, (now) => {
+  ): Promise<Turn> {
+    return this.#records.change<Turn>(key, (now) => {
       const isSame = now !== undefined && !isFinal(now) && isSameVersion(now, ended)
-      if (!isSame || (now.state === 'sending') !== (state === 'sent')) return { result: undefined }
-      if (now.state === 'pending' && state !== 'expired') return { result: undefined }
+      if (!isSame) return { result: undefined }
+      if (now.state === 'sending' && state !== 'sent') return { result: 'elsewhere' }
+      const isDue = now.state === (state === 'sent' ? 'sending' : 'approved') || state === 'expired'
+      if (!isDue) return { result: undefined }
       const entry = { ...now, reason: error?.message, ...details, state, endedAt: Date.now() }
-      return { write: entry, result: entry }
+      return { write: entry, result: { key, state, proposal: toProposal(key, entry), ...(error && { error }) } }
     })
-    return entry && { key, state, proposal: toProposal(key, entry), ...(error && { error }) }
   }
 
   /** Whether another process is probably sending it now. */

@@ -1,4 +1,4 @@
-import { defineOperation, type Middleware, type SupportWorkspace } from 'support-workspace-sdk'
+import { defineOperation, type Middleware, type SupportWorkspace, SupportWorkspaceError } from 'support-workspace-sdk'
 import { Approvals, type ApprovalsOptions, type ProposeOptions, type SendResult } from 'support-workspace-sdk/approvals'
 import { WriteJournal } from 'support-workspace-sdk/journal'
 import { createSandbox, type SandboxOptions } from 'support-workspace-sdk/sandbox'
@@ -367,15 +367,14 @@ describe('the last look', () => {
   })
 
   test('compares the person of the token at this attempt', async () => {
-    const { sandbox, storage, propose, approve, sent } = open()
-    await propose()
-    await approve()
+    const { sandbox, storage, approved, sent } = open()
+    for (const key of ['one', 'two']) await approved(key)
     const [mine, other] = [undefined, sandbox.state.members[1]?.id].map((member) =>
       sandbox.issueToken({ actor: 'self', ...(member && { member }) }),
     ) as [string, string]
     let asked = 0
-    // The token of somebody else comes after the identity was asked for.
-    const accessToken = () => (++asked > 2 ? other : mine)
+    // The token of somebody else comes for a moment, after the identity was asked for. The second stays behind the first.
+    const accessToken = () => (++asked === 3 || asked === 4 ? other : mine)
     const workspace = clientOf(sandbox, { accessToken })
     const results = await Array.fromAsync(new Approvals({ workspace, storage }).send())
     expect([results, sent()]).toEqual([[], []])
@@ -953,6 +952,61 @@ describe('a reply that another process begins to send after this one has read it
   })
 })
 
+test.each<[string, ProposeOptions, (world: ReturnType<typeof open>) => unknown]>([
+  ['is limited', {}, ({ sandbox }) => sandbox.faults.add({ method: 'GET', path: /messages$/, status: 429 })],
+  ['fails', {}, ({ sandbox }) => sandbox.faults.add({ method: 'GET', path: /messages$/, status: 503 })],
+  ['sees a new message', {}, ({ sandbox, conversation }) => sandbox.receiveMessage(conversation, 'Cancel!')],
+  ['is too late', { basis: null, expiresIn: 60_000 }, () => vi.setSystemTime(Date.now() + 61_000)],
+])('a reply that another process sends is not overtaken by one whose last look %s', async (_, options, change) => {
+  const world = open()
+  const { sandbox, storage, approved, send, sent } = world
+  await approved('one', undefined, options)
+  await approved('two')
+  const [looks, goesOn, begins, ends] = Array.from({ length: 4 }, () => Promise.withResolvers<void>())
+  const noLimit = { timeout: Number.POSITIVE_INFINITY, totalTimeout: Number.POSITIVE_INFINITY, maxRetries: 0 }
+  const waitHere = async () => {
+    looks?.resolve()
+    await goesOn?.promise
+  }
+  const slow = clientOf(sandbox, {
+    ...noLimit,
+    fetch: async (url, init) => {
+      if (init?.method === 'GET' && /messages/.test(String(url))) await waitHere()
+      return sandbox.fetch(url, init)
+    },
+  })
+  const slowStorage: KeyValueStorage = {
+    ...storage,
+    async get(key) {
+      const text = await storage.get(key)
+      if (options.basis === null && key === 'approvals:final:one') await waitHere()
+      return text
+    },
+  }
+  const first = clientOf(sandbox, {
+    ...noLimit,
+    fetch: async (url, init) => {
+      if (init?.method === 'POST') {
+        begins?.resolve()
+        await ends?.promise
+      }
+      return sandbox.fetch(url, init)
+    },
+  })
+  const slowly = send(new Approvals({ workspace: slow, storage: slowStorage }))
+  await looks?.promise
+  const sending = send(new Approvals({ workspace: first, storage }))
+  await begins?.promise
+  change(world)
+  goesOn?.resolve()
+  expect(await slowly).toEqual([])
+  ends?.resolve()
+  expect([await sending, sent()]).toEqual([
+    ['sent', 'sent'],
+    ['<p>one</p>', '<p>two</p>'],
+  ])
+})
+
 test('an unconfirmed reply counts as lost after an hour, also without a time limit', async () => {
   const { sandbox, storage, approved, sent } = open()
   await approved('r')
@@ -1029,6 +1083,41 @@ test.each<[string, () => Response]>([
   expect([await send(failing), sent()]).toEqual([['postponed'], []])
   expect(await approvals.get('r')).toMatchObject({ state: 'approved' })
   expect([await send(), sent()]).toEqual([['sent'], [body_html]])
+})
+
+test.each<[string, () => unknown]>([
+  [
+    'throws an error of this package',
+    () => Promise.reject(new SupportWorkspaceError('Locked.', { hint: 'Unlock it.' })),
+  ],
+  ['returns nothing', () => undefined],
+  ['returns an empty text', () => ''],
+])('a token provider that %s for a moment has not refused the reply', async (_, token) => {
+  // It is asked before the list of what is due, the identity of the sender, and the write.
+  for (const failing of [1, 2, 3]) {
+    const { sandbox, storage, approved, send, sent } = open()
+    await approved('r', body_html)
+    const mine = sandbox.issueToken({ actor: 'self' })
+    let asked = 0
+    const accessToken = () => (++asked === failing ? token() : mine) as string
+    await send(new Approvals({ workspace: clientOf(sandbox, { accessToken }), storage })).catch(() => {})
+    expect(asked).toBe(failing)
+    await send()
+    expect(sent(), `time ${failing}`).toEqual([body_html])
+  }
+})
+
+test('an answer without an organization has not refused the reply', async () => {
+  const { sandbox, storage, approved, send, sent } = open()
+  await approved('r', body_html, { basis: [] })
+  let asked = 0
+  const fetch = fetchOf(sandbox, (response, url) =>
+    url.endsWith('/me') && ++asked > 1 ? Response.json({ data: {} }) : response,
+  )
+  const failing = new Approvals({ workspace: clientOf(sandbox, { fetch }), storage, ignore: () => true })
+  expect([await send(failing), sent()]).toEqual([['postponed'], []])
+  const working = new Approvals({ workspace: clientOf(sandbox), storage, ignore: () => true })
+  expect([await send(working), sent()]).toEqual([['sent'], [body_html]])
 })
 
 describe('a storage that fails for a moment', () => {

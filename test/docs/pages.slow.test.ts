@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -80,4 +80,40 @@ describe.each(chosen)('%s', (path, entries) => {
   test.each(runnable)('%s', async (name, use) => {
     await use(await openReader(page, await save(page, name, programOf(page, name)), name))
   })
+})
+
+/** Lets retries wait as short as they can. */
+const withoutPauses = { NODE_OPTIONS: '--import=data:text/javascript,Math.random=()=>0' }
+
+/** The programs of the pages that tell a supervisor how they ended. */
+const supervised = chosen.flatMap(([path]) => {
+  const text = readFileSync(root + path, 'utf8')
+  const files = [...readPage(path).files].filter(([name]) => text.includes(`// ${name}\n`)) // not those of other pages
+  return files.filter(([, code]) => code.includes('exitCodeOf(error)')).map(([name]) => [path, name] as const)
+})
+
+/** How these end with a revoked token, a rejected request, and without a service. */
+const exitCodes: Readonly<Record<string, readonly number[]>> = {
+  'watch.mts': [77], // the feed goes on after the others
+  'send.mts': [0, 0, 0], // nothing is to be sent
+}
+
+test.each(supervised)('%s: the exit codes of %s', async (path, name) => {
+  const page = readPage(path)
+  const folder = await save(page, `exit-codes-of-${name}`, programOf(page, name))
+  await writeFile(`${folder}/emails.txt`, 'new@example.com')
+  const args = name === 'export.mts' ? ['conversations.ndjson'] : []
+  const { sandbox, run } = await openReader(page, folder, name)
+  const revoked = sandbox.issueToken({ actor: 'self' })
+  sandbox.revoke(revoked)
+  const [reconnect, fix, retry] = exitCodes[name] ?? [77, 70, 75]
+  const asRevoked = await run({ args, env: { SUPPORT_WORKSPACE_TOKEN: revoked } })
+  expect(asRevoked.code, asRevoked.stderr).toBe(reconnect)
+  if (fix === undefined) return
+  sandbox.faults.add({ status: 400, times: Number.POSITIVE_INFINITY })
+  const rejected = await run({ args })
+  expect(rejected.code, rejected.stderr).toBe(fix)
+  await sandbox.close()
+  const unreachable = await run({ args, env: withoutPauses })
+  expect(unreachable.code, unreachable.stderr).toBe(retry)
 })
