@@ -57,6 +57,13 @@ const sabotages: readonly Sabotage[] = [
     "if (!isGone || missing === 'hidden') {",
     'if (!isGone) {',
   ],
+  ['a list with an entry that has no id counts as complete', 'run-pass.ts', ' && isReadable\n', '\n'],
+  [
+    'an entry that is too deep counts as missing',
+    'run-pass.ts',
+    '    seen.add(id)\n    reader.report(',
+    'reader.report(',
+  ],
   ['a resumed pass counts as complete', 'reader.ts', 'isComplete &&= resumeFrom === null', ''],
   ['a broken conversation is repeated for ever', 'reader.ts', ' || attempt >= mostAttempts', ''],
   [
@@ -224,7 +231,7 @@ const sabotages: readonly Sabotage[] = [
     'changes.length === 0 ? leading.revision : undefined',
     'leading.revision',
   ],
-  ['an entry is compared however deep it is', 'reader.ts', 'isDeep(item, mostLevels)', 'isDeep(item, 1e9)'],
+  ['an entry is compared however deep it is', 'entries.ts', 'isDeep(item, mostLevels)', 'isDeep(item, 1e9)'],
   [
     'what a failed pass has not delivered is overwritten',
     'run-pass.ts',

@@ -102,7 +102,7 @@ export interface FeedProblem {
   readonly error: unknown
   /** Time until the feed tries again, in milliseconds. Undefined if it goes on. */
   readonly retryIn?: number | undefined
-  /** The conversation whose messages could not be read. The feed begins again with it, or skips it until the next pass. */
+  /** The conversation whose list entry or messages could not be read. The feed tries again, or skips it until the next pass. */
   readonly conversationId?: string | undefined
 }
 

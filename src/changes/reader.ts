@@ -8,10 +8,10 @@ import {
   NotFoundError,
   PaginationError,
   RateLimitError,
-  SupportWorkspaceError,
 } from '../errors/index.ts'
 import { sleep, throwIfAborted } from '../shared/abort.ts'
 import { notify } from '../shared/notify.ts'
+import { entriesById } from './entries.ts'
 import type { Counts, FeedProblem, FeedSettings } from './feed-options.ts'
 import { VerifiedRequests } from './verified-requests.ts'
 
@@ -35,9 +35,6 @@ const mostRejected = 3
  */
 const mostAttempts = 3
 const longestAttempts = 60_000
-
-/** How many levels an entry can have. The service sends four. With some thousands, `JSON.stringify` exceeds the stack. */
-const mostLevels = 100
 
 /** Reads the lists of the service, and waits out what goes wrong. */
 export class Reader {
@@ -107,7 +104,6 @@ export class Reader {
             this.report({ error: ofLimit, conversationId })
             ofLimit = undefined
           }
-          checkEntries(list, data)
           if ((await use(data)) === false) return isComplete
           throwIfAborted(this.#settings.signal)
           resumeFrom = checkpoint
@@ -146,8 +142,11 @@ export class Reader {
   /** Reads the messages of a conversation. Undefined if they cannot be read. */
   messagesOf(id: string): Promise<{ found: Map<string, Message>; isComplete: boolean } | undefined> {
     const found = new Map<string, Message>()
+    const refuse = (error: unknown) => {
+      throw error
+    }
     const add = (page: readonly Message[]) => {
-      for (const message of page) found.set(message.id, message)
+      for (const [each, message] of entriesById('messages', page, refuse)) found.set(each, message)
     }
     return this.#ofConversation(id, async () => ({ found, isComplete: await this.read('messages', id, add) }))
   }
@@ -231,26 +230,4 @@ function isOfConversation(error: unknown): boolean {
   if (error instanceof InvalidArgumentError) return error.argument === 'conversation_id'
   // A missing scope and a revoked token are about all conversations.
   return isSupportWorkspaceError(error) && error.remedy !== 'reconnect'
-}
-
-/** Refuses a page whose entries cannot be told apart by their ids, or that has an entry with too many levels. */
-function checkEntries(list: keyof Items, items: readonly { readonly id?: unknown }[]): void {
-  const ids = items.map((item) => item?.id)
-  const areValid = ids.every((id) => typeof id === 'string' && id !== '' && id.isWellFormed())
-  if (!areValid || new Set(ids).size !== ids.length) {
-    throw new SupportWorkspaceError(
-      `\`${list}.list\` returned ${areValid ? 'an id twice on a page' : 'an entry without a valid `id`'}.`,
-      { hint: 'The feed tells entries apart by their ids. Report this to the service.' },
-    )
-  }
-  const deep = items.find((item) => isDeep(item, mostLevels))
-  if (deep === undefined) return
-  throw new SupportWorkspaceError(`The entry "${deep.id}" has more than ${mostLevels} levels of arrays and objects.`, {
-    hint: 'The feed cannot compare it. Report this to the service.',
-  })
-}
-
-function isDeep(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((each) => isDeep(each, levels - 1))
 }

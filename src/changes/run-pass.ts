@@ -1,4 +1,5 @@
 import type { Contact, Conversation } from '../client/index.ts'
+import { entriesById } from './entries.ts'
 import { isTurn } from './fingerprints.ts'
 import { readMessages } from './messages.ts'
 import { type Changes, type List, type Pass, settleTime } from './pass.ts'
@@ -45,7 +46,7 @@ export async function* runPass(pass: Pass): Changes {
  * Reads a list, and stores what is new together with its change. Nothing is delivered before the list has ended,
  * because entries move while it is read. Returns whether an entry that was not seen is missing.
  */
-function survey(pass: Pass, list: List, seen: Set<string>): Promise<boolean> {
+async function survey(pass: Pass, list: List, seen: Set<string>): Promise<boolean> {
   const { printOf, reader, settings } = pass.feed
   const rows = pass.feed.rows[list]
   const look = async (item: Conversation | Contact) => {
@@ -65,7 +66,21 @@ function survey(pass: Pass, list: List, seen: Set<string>): Promise<boolean> {
       outbox: kind !== undefined && settings.watch.has(list) ? [changeOf(list, kind, id, id, { value: item })] : [],
     })
   }
-  return reader.read(list, '', (items) => Promise.all(items.map(look)))
+  let isReadable = true
+  const refuse = (error: unknown, id?: string) => {
+    if (id === undefined) {
+      // Once is enough, because the service can have sent thousands of them.
+      if (isReadable) reader.report({ error })
+      isReadable = false
+      return
+    }
+    // It is there, so it is not missing. The next pass tries again.
+    seen.add(id)
+    reader.report({ error, conversationId: list === 'conversations' ? id : undefined })
+  }
+  const use = (items: readonly (Conversation | Contact)[]) =>
+    Promise.all([...entriesById(list, items, refuse).values()].map(look))
+  return (await reader.read(list, '', use)) && isReadable
 }
 
 /** Reads messages: of changed conversations, and of unchanged ones as far as their time has come. */

@@ -215,10 +215,6 @@ const faults: readonly Fault[] = [
   ['JSON without `data`', () => respond({})],
   ['an entry without an id', () => respond({ data: [{}], page_metadata: { after: null, before: null } })],
   [
-    'an id twice',
-    () => respond({ data: [{ id: 'msg' }, { id: 'msg' }], page_metadata: { after: null, before: null } }),
-  ],
-  [
     'an entry with many levels',
     () =>
       new Response(
@@ -798,25 +794,81 @@ describe('errors', () => {
     }
   })
 
-  test.each([
-    ['without an id', [{ status: 'open' }], 'an entry without a valid `id`'],
-    ['with an id twice', [{ id: 'cnv_1' }, { id: 'cnv_1' }], 'an id twice on a page'],
-  ])('of a list %s end the feed', async (_, data, message) => {
-    const service = new SimulatedService({})
-    const page = { data, page_metadata: { after: null, before: null } }
-    service.answer = (path) => (path === '/conversations' ? respond(page) : undefined)
-    const loop = new Process(service, memoryStorage(), { passes: 1 }).read()
-    await expect(loop).rejects.toMatchObject({ remedy: 'fix', message: expect.stringContaining(message) })
-  })
+  /** Lets a service list these JSON texts before its conversations. */
+  const listFirst = (service: SimulatedService, ...texts: readonly string[]) => {
+    service.answer = (path) => {
+      if (path !== '/conversations') return undefined
+      const shown = [...service.conversations.values()].filter(({ entry }) => !service.hidden.has(entry.id))
+      const entries = shown.map(({ entry }) => JSON.stringify(entry))
+      return new Response(`{"data":[${[...texts, ...entries].join()}],"page_metadata":{"after":null,"before":null}}`)
+    }
+  }
+
+  test.each(['null', '{}', '{"id":5}', '{"id":""}', '{"id":"\\ud800"}', '"cnv_1"', '[]'])(
+    'of entries without an id are told once in a pass, in which nothing is missing: %s',
+    async (odd) => {
+      const service = new SimulatedService({ conversations: 4 })
+      const storage = await filled(service)
+      const gone = firstOf(service)
+      service.removeConversation(gone)
+      const added = service.addMessage(firstOf(service))
+      listFirst(service, odd, odd)
+      const run = new Process(service, storage, { ...slow, passes: 3 })
+      expect(await run.read()).toEqual([`conversations updated ${firstOf(service)}`, `messages created ${added}`])
+      const message = expect.stringContaining('`conversations.list` returned an entry without a valid `id`')
+      const problem = { error: { message } }
+      expect(run.problems).toMatchObject([problem, problem, problem])
+      service.answer = undefined
+      const later = await new Process(service, storage, { ...slow, passes: 2 }).read()
+      expect(later).toEqual([`conversations deleted ${gone}`])
+    },
+  )
 
   test.each([
-    ['many arrays in arrays', '['.repeat(50_000) + ']'.repeat(50_000)],
+    ['many arrays in arrays', '['.repeat(1000) + ']'.repeat(1000)],
     ['many objects in objects', `${'{"a":'.repeat(100)}1${'}'.repeat(100)}`],
-  ])('of a list with %s end the feed by name', async (_, deep) => {
-    await expect(readWith('/conversations', deep)).rejects.toMatchObject({
-      ...{ name: 'SupportWorkspaceError', remedy: 'fix' },
-      message: expect.stringMatching(/^The entry "\w+" has more than 100 levels/),
-    })
+  ])('of a conversation with %s are told by its id, and it is skipped until the next pass', async (_, deep) => {
+    const service = new SimulatedService({ conversations: 4 })
+    const storage = await filled(service)
+    const [gone = '', broken = '', other = ''] = service.conversations.keys()
+    service.removeConversation(gone)
+    const { entry } = service.conversations.get(broken)!
+    const added = [broken, other].map((id) => service.addMessage(id))
+    service.hidden.add(broken)
+    listFirst(service, JSON.stringify({ ...entry, extra: 'deep' }).replace('"deep"', deep))
+    const run = new Process(service, storage, { ...slow, passes: 3 })
+    expect((await run.read()).sort()).toEqual([
+      ...[`conversations deleted ${gone}`, `conversations updated ${other}`, `messages created ${added[1]}`],
+    ])
+    const message = expect.stringMatching(/^The entry "\w+" has more than 100 levels/)
+    expect(run.problems).toMatchObject(Array(3).fill({ conversationId: broken, error: { message } }))
+    service.answer = undefined
+    service.hidden.clear()
+    expect(await new Process(service, storage, { ...slow, passes: 1 }).read()).toEqual([
+      ...[`conversations updated ${broken}`, `messages created ${added[0]}`],
+    ])
+  })
+
+  test.each(['/conversations', '/messages'])(
+    'do not come from the stack if an entry of %s has 50,000 levels',
+    async (list) => {
+      expect(await readWith(list, '['.repeat(50_000) + ']'.repeat(50_000))).toBe(list === '/messages' ? 1 : 0)
+    },
+  )
+
+  test('do not come from an id that is twice on a page', async () => {
+    const service = new SimulatedService({ conversations: 3 })
+    listFirst(service, JSON.stringify(service.conversations.get(firstOf(service))!.entry))
+    const list = service.answer
+    const message = { id: 'msg_twice', inserted_at: 1 }
+    service.answer = (path, ...rest) => {
+      if (!isMessagesOf(path, [firstOf(service)])) return list?.(path, ...rest)
+      return respond({ data: [message, message], page_metadata: { after: null, before: null } })
+    }
+    const run = new Process(service, memoryStorage(), { ...slow, passes: 2 })
+    expect(await run.read()).toHaveLength(3 + 1 + 2 * 2)
+    expect(run.problems).toEqual([])
+    expect(run.feed.status().completedAt).toBe(clock.now)
   })
 
   test.each([

@@ -64,7 +64,7 @@ export class Process {
         // A reading that has failed after its first page counts for nothing.
         if (resource !== 'messages' || !query.after) this.#reading.clear()
         const items = Array.isArray(reply.data) ? (reply.data as { id: string }[]) : []
-        for (const item of items) this.#reading.set(`${resource} ${item.id}`, textOf(item))
+        for (const item of items.filter((each) => each?.id)) this.#reading.set(`${resource} ${item.id}`, textOf(item))
         const isWhole = resource === 'conversations' || (reply.cursors.after === null && query.limit !== 1)
         if (isWhole && parameters !== undefined) this.#sightings.push(...this.#reading)
         if (isWhole) this.#reading.clear()

@@ -135,6 +135,23 @@ const strange: readonly (readonly [title: string, world: World])[] = [
     },
   ],
   [
+    'sometimes lists entries without an id, and entries twice',
+    {
+      options: { maxDeletions: 1000 },
+      prepare(service, random) {
+        const { fetch } = service
+        const odd: typeof fetch = async (url, init) => {
+          const response = await fetch(url, init)
+          const isOdd = service.onRequest !== undefined && random.next() < 0.3
+          if (!isOdd || response.status !== 200 || !url.includes('/conversations?')) return response
+          const { data, ...rest } = await response.json()
+          return respond({ data: [null, ...data, ...data.slice(0, 1), {}], ...rest })
+        }
+        Object.assign(service, { fetch: odd })
+      },
+    },
+  ],
+  [
     'gives out another token for the same organization again and again',
     { accessToken: (random) => () => `swot_${Math.floor(random.next() * 3)}` },
   ],
