@@ -205,6 +205,12 @@ const sabotages: readonly Sabotage[] = [
     'if (authorization === this.#verified) return',
     'if (this.#verified !== undefined) return',
   ],
+  [
+    'a `/me` without its person is believed for ever',
+    'verified-requests.ts',
+    'if (this.you !== null) this.#verified',
+    'this.#verified',
+  ],
   ['the person of the token is a customer', 'messages.ts', "if (author === you) return 'you'", ''],
   ['an acknowledgement removes the other changes', 'records.ts', 'now.outbox.filter((each) => each !== change)', '[]'],
   [

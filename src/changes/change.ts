@@ -44,7 +44,7 @@ export interface Written {
    * - `customer`: the `user` of the conversation. We inferred that this is the customer.
    * - `you`: the person of the token, with `actor=self`.
    * - `other`: somebody else, for example a team member.
-   * - `unknown`: the service has not sent the user of the message or of the conversation.
+   * - `unknown`: the service has not sent the user of the message, of the conversation or, with `actor=self`, of the token.
    */
   readonly author: 'customer' | 'you' | 'other' | 'unknown'
   /** Whether an AI wrote the message: its field `is_ai_message`. */

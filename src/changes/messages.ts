@@ -2,6 +2,7 @@ import type { Message } from '../client/index.ts'
 import { sortedJson } from '../shared/json.ts'
 import type { Change, Written } from './change.ts'
 import type { Changes, Pass } from './pass.ts'
+import type { Reader } from './reader.ts'
 import { changeOf, type MessagesRow, type Row, replace } from './records.ts'
 
 /** Number of changes that are stored together. Each acknowledgement writes those that are left. */
@@ -107,10 +108,11 @@ async function compare(
 }
 
 /** Returns who wrote a message. Comes first to `you`, so that a program does not answer itself. */
-export function authorOf({ user }: Message, customer: string | undefined, you: string | undefined): Written['author'] {
+export function authorOf({ user }: Message, customer: string | undefined, you: Reader['you']): Written['author'] {
   const author = user?.id
   if (typeof author !== 'string') return 'unknown'
   if (author === you) return 'you'
   if (customer === undefined) return 'unknown'
-  return author === customer ? 'customer' : 'other'
+  if (author === customer) return 'customer'
+  return you === null ? 'unknown' : 'other'
 }

@@ -57,8 +57,8 @@ export class Reader {
     return this.#requests.time
   }
 
-  /** The id of the person of the token. */
-  get you(): string | undefined {
+  /** The id of the person of the token. Null if the service has not sent it, undefined for a token of an app. */
+  get you(): string | null | undefined {
     return this.#requests.you
   }
 

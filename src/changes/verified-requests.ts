@@ -23,8 +23,8 @@ export class VerifiedRequests {
   refusal: SupportWorkspaceError | undefined
   /** The time of the last response, in milliseconds since the Unix epoch, by the clock of the service. */
   time = Date.now()
-  /** The id of the person of the token. */
-  you: string | undefined
+  /** The id of the person of the token. Null if the service has not sent it, undefined for a token of an app. */
+  you: string | null | undefined
 
   constructor(fetch: WebFetch, counts: Counts) {
     this.#fetch = fetch
@@ -45,16 +45,17 @@ export class VerifiedRequests {
     // The client says what is wrong with the response.
     if (me === undefined) return read
     try {
-      const { organization, author } = identityOf(me)
+      const { organization, author, actor } = identityOf(me)
       const place = await sha256(JSON.stringify([this.#address, organization]))
       this.place ??= place
       if (this.place !== place) throw otherOrganization()
-      this.you = author
+      this.you = author ?? (actor === 'self' ? null : undefined)
     } catch (thrown) {
       this.refusal = thrown as SupportWorkspaceError
       throw thrown
     }
-    this.#verified = authorization
+    // Without the person, the next request asks again.
+    if (this.you !== null) this.#verified = authorization
     return url === this.#address ? read : this.#send(url, init)
   }
 

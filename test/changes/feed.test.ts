@@ -7,6 +7,7 @@ import {
 import { type Change, ChangeFeed, ChangeFeedError, type ChangeFeedOptions } from 'support-workspace-sdk/changes'
 import { type KeyValueStorage, memoryStorage } from 'support-workspace-sdk/storage'
 import { describe, expect, test, vi } from 'vitest'
+import { unhandledDuring } from '../helpers/unhandled.ts'
 import { filled, Process } from './helpers.ts'
 import { failure, respond, SimulatedService } from './simulated-service.ts'
 import { simulateTime } from './simulated-time.ts'
@@ -43,6 +44,23 @@ describe('changes', () => {
     for await (const change of new Process(service, storage, { ...slow, passes: 1 }).feed) later.push(change)
     expect(later).toMatchObject([{ resource: 'conversations' }, { author: 'unknown' }])
     expect(later[0]).not.toHaveProperty('author')
+  })
+
+  test.each([
+    [1, ['customer', 'you', 'other']],
+    [1000, ['customer', 'unknown', 'unknown']],
+  ])('have no wrong author after %i answers of `/me` without the person', async (times, authors) => {
+    const service = new SimulatedService({ conversations: 1, messages: 0 })
+    const id = firstOf(service)
+    for (const user of [`usr_${id}`, 'usr_me', 'usr_other']) service.addMessage(id, { user: { id: user } })
+    let left = times
+    const me = { ...service.me, user: undefined }
+    service.answer = (path) => (path === '/me' && left-- > 0 ? respond(me) : undefined)
+    const found: string[] = []
+    for await (const change of new Process(service, memoryStorage(), { passes: 1 }).feed) {
+      if ('author' in change) found.push(change.author)
+    }
+    expect(found).toEqual(authors)
   })
 
   test('go on behind a conversation whose id no path can have', async () => {
@@ -187,6 +205,10 @@ type Fault = readonly [name: string, answer: () => Response]
 const withStatus = (status: number): Fault => [`${status}`, () => failure(status, 'odd')]
 
 const forAnHour = (status: number) => new Response('{}', { status, headers: { 'retry-after': '3600' } })
+
+const failing = () => {
+  throw new RangeError('The callback failed.')
+}
 
 /** Responses after which waiting can help. */
 const passing: readonly Fault[] = [
@@ -721,6 +743,19 @@ describe('errors', () => {
     const run = new Process(service, memoryStorage(), { passes: 1 })
     expect(await run.read()).toHaveLength(33)
     expect(run.problems.map(({ retryIn }) => (retryIn as number) > 0)).toEqual([true, true, true])
+  })
+
+  test.each<readonly [string, () => unknown]>([
+    ['throws', () => failing()],
+    ['rejects', async () => failing()],
+  ])('do not end the feed if `onProblem` %s', async (_, onProblem) => {
+    const service = new SimulatedService({})
+    service.answer = (path) => (isMessagesOf(path, [firstOf(service)]) ? failure(403, 'forbidden') : undefined)
+    const options = { onProblem: onProblem as () => void, passes: 1 }
+    const unhandled = await unhandledDuring(async () => {
+      expect(await new Process(service, memoryStorage(), options).read()).toHaveLength(11 + 10 * 2)
+    })
+    expect(unhandled).toEqual([])
   })
 
   test.each(['/conversations', '/messages'])('about `limit` of %s: it is left out once', async (list) => {
