@@ -1229,7 +1229,10 @@ test.each([undefined, 'the id of a message'])(
   },
 )
 
-test('a proposal that was begun anew stays, although another process is still moving the one before', async () => {
+test.each([
+  ['begun anew', async () => {}],
+  ['begun anew, erased and proposed', (approvals: Approvals) => approvals.forget('r')],
+])('a proposal that was %s stays, although another process is still moving the one before', async (_, change) => {
   const { approvals, storage, workspace, propose, approve, send, sent } = open()
   await propose()
   const moves = Promise.withResolvers<void>()
@@ -1247,7 +1250,9 @@ test('a proposal that was begun anew stays, although another process is still mo
   const slow = new Approvals({ workspace, storage: slowStorage })
   const rejected = slow.reject('r', { by: 'bob' })
   await reaches.promise
-  await propose('<p>Anew.</p>', { again: true })
+  await propose('<p>First.</p>', { again: true })
+  await change(approvals)
+  await propose('<p>Anew.</p>', { again: true, replace: true })
   await approve()
   moves.resolve()
   await rejected
