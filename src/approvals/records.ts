@@ -1,5 +1,6 @@
 import { journalPrefix, recordFields, type WriteEntries, type WriteRecord } from '../journal/interface.ts'
 import { sha256 } from '../shared/bytes.ts'
+import { notify } from '../shared/notify.ts'
 import type { SealSecret } from '../shared/seal.ts'
 import {
   type Change,
@@ -98,7 +99,7 @@ export class Records {
       else
         await this.#tidy(key).catch((thrown: unknown) => {
           if (onUnreadable === undefined || !isDamage(thrown)) throw thrown
-          onUnreadable(thrown)
+          notify(onUnreadable, thrown)
         })
     }
   }
