@@ -32,20 +32,22 @@ export async function draftReplies(desk: Desk, interval: number, signal: AbortSi
   while (!signal.aborted) {
     for await (const page of storage.list('failed:')) {
       for (const [key, text] of page) {
-        if (await isDone(desk, me?.id, JSON.parse(text))) await storage.compareAndSet(key, text, null)
+        if (await isDone(desk, me?.id, key, text)) await storage.compareAndSet(key, text, null)
       }
     }
     for await (const change of new ChangeFeed(feed)) {
       if (change.resource !== 'messages' || change.kind !== 'created' || change.isAutomatic) continue
       const { conversationId, id, author } = change
-      if (await isDone(desk, me?.id, change)) continue
-      await storage.compareAndSet(`failed:${id}`, null, JSON.stringify({ conversationId, id, author }))
+      const [key, text] = [`failed:${conversationId}:${id}`, JSON.stringify({ conversationId, id, author })]
+      if (!(await isDone(desk, me?.id, key, text))) await storage.compareAndSet(key, null, text)
     }
   }
 }
 
-async function isDone(desk: Desk, me: string | undefined, change: Written): Promise<boolean> {
+/** @param text the message, as it is stored under the key if it fails */
+async function isDone(desk: Desk, me: string | undefined, key: string, text: string): Promise<boolean> {
   try {
+    const change: Written = JSON.parse(text)
     await rejectOutdated(desk, change)
     await proposeReply(desk, me, change)
   } catch (error) {
@@ -54,7 +56,7 @@ async function isDone(desk: Desk, me: string | undefined, change: Written): Prom
     // About the token, the rate or the network, and not about one conversation or the model.
     const isOfOne = error instanceof ServerError || error instanceof UnexpectedResponseError
     if (isSupportWorkspaceError(error) && error.remedy !== 'fix' && !isOfOne) throw error
-    console.error(`${change.conversationId} needs a person:`, error)
+    console.error(`${key} needs a person:`, error)
     return false
   }
   return true

@@ -95,6 +95,7 @@ async function draftBesideFailures(reader: Reader): Promise<void> {
   const [damaged = '', forbidden = '', fine = ''] = sandbox.state.conversations.map(({ id }) => id)
   const messages = [damaged, forbidden, fine].map((id) => sandbox.receiveMessage(id, '<p>Hello?</p>'))
   const mend = await damage(reader, 'approvals.db', `approvals:open:reply:${messages[0]}`)
+  const mendFailed = await damage(reader, 'approvals.db', 'failed:cnv_1:msg_1')
   // The feed can read the messages, and the program cannot.
   sandbox.faults.add({
     path: new RegExp(`${forbidden}/messages`),
@@ -104,11 +105,15 @@ async function draftBesideFailures(reader: Reader): Promise<void> {
   })
   const first = await work(reader)
   expect(first.stdout).toBe(`Drafted reply:${messages[2]}\n`)
-  for (const id of [damaged, forbidden]) expect(first.stderr).toContain(`${id} needs a person`)
+  for (const [index, id] of [damaged, forbidden].entries()) {
+    expect(first.stderr).toContain(`failed:${id}:${messages[index]} needs a person`)
+  }
+  expect(first.stderr).toContain('failed:cnv_1:msg_1 needs a person')
   const { stdout: list, stderr } = await reader.run({ file: 'approve.mts' })
   expect(linesOf(list)).toEqual([expect.stringContaining(`reply:${messages[2]}`)])
   expect(stderr).toContain(`reply:${messages[0]}`)
   await mend()
+  await mendFailed()
   sandbox.faults.clear()
   const next = await work(reader)
   expect(linesOf(next.stdout).sort()).toEqual([`Drafted reply:${messages[0]}`, `Drafted reply:${messages[1]}`].sort())
@@ -146,7 +151,7 @@ async function approveReplies(reader: Reader): Promise<void> {
   const crossed = await draft('Is it broken?')
   expect((await answer(...crossed)).code).toBe(0)
   sandbox.faults.add({ method: 'POST', status: 503, lateEffect: 3_000 })
-  expect((await run()).stdout).toContain(`${crossed[0]} unconfirmed`)
+  expect(await run()).toMatchObject({ code: 65, stdout: expect.stringContaining(`${crossed[0]} unconfirmed`) })
   const next = sandbox.receiveMessage(id, '<p>Hello?</p>')
   await vi.waitFor(() => expect(sandbox.state.messages(id)[0]?.id).not.toBe(next), 30_000)
   const anew = await draft('Hello?', next)
@@ -157,6 +162,12 @@ async function approveReplies(reader: Reader): Promise<void> {
   sandbox.answer(id, '<p>Attached.</p>')
   expect((await answer(...second)).code).toBe(0)
   expect(await run()).toMatchObject({ code: 0, stdout: `${second[0]} stale \n` })
+  const third = await draft('Can you call me?')
+  expect((await answer(...third)).code).toBe(0)
+  sandbox.faults.add({ method: 'POST', status: 429, retryAfter: 901 })
+  expect(await run()).toMatchObject({ code: 75, stdout: expect.stringContaining(`${third[0]} postponed`) })
+  sandbox.faults.add({ method: 'POST', status: 422 })
+  expect(await run()).toMatchObject({ code: 65, stdout: expect.stringContaining(`${third[0]} refused`) })
   expect((await answer((await draft('Thanks!'))[0], 'reject')).code).toBe(0)
   expect(await run()).toMatchObject({ code: 0, stdout: '' })
   expect(sandbox.state.writes).toHaveLength(3)
@@ -341,15 +352,30 @@ async function exportAll(reader: Reader): Promise<void> {
   expect((await read()).map(({ id }) => id).sort()).toEqual(ids().sort())
   expect(sandbox.requests).toHaveLength(1 + 3 + 70)
 
-  // A conversation that is removed during the export is left out, and one that cannot be read is named.
+  // One that cannot be read is tried again until it can, also if a run is killed meanwhile.
   await removeFiles()
-  const [, removed = ''] = ids()
-  sandbox.faults.add({ path: `/api/oauth/v1/conversations/${removed}/messages`, status: 403 })
-  expect(await run()).toMatchObject({ code: 70, stderr: expect.stringContaining(removed) })
+  const [, second = ''] = ids()
+  const fault = { path: `/api/oauth/v1/conversations/${second}/messages`, times: Number.POSITIVE_INFINITY }
+  sandbox.faults.add({ ...fault, status: 403 })
+  const others = ids().filter((id) => id !== second)
+  expect(await run()).toMatchObject({ code: 70, stderr: expect.stringContaining(second) })
+  expect((await read()).map(({ id }) => id)).toEqual(others)
+  expect((await run()).code).toBe(70)
   await removeFiles()
-  sandbox.faults.add({ path: `/api/oauth/v1/conversations/${removed}/messages`, status: 404 })
-  expect(await run()).toMatchObject({ code: 0, stderr: expect.stringContaining(`Skipped ${removed}`) })
-  expect((await read()).map(({ id }) => id)).toEqual(ids().filter((id) => id !== removed))
+  expect((await run({ env: killedAfter('GET', 80) })).code).toBeNull()
+  expect(await run()).toMatchObject({ code: 70 })
+  sandbox.faults.clear()
+  sandbox.clearRequests()
+  expect(await run()).toMatchObject({ code: 0, stdout: `${name} is complete\n` })
+  expect((await read()).map(({ id }) => id)).toEqual([...others, second])
+  expect(sandbox.requests).toHaveLength(3 + 1)
+
+  // One that is removed during the export is left out.
+  await removeFiles()
+  sandbox.faults.add({ ...fault, status: 404 })
+  expect(await run()).toMatchObject({ code: 0, stderr: expect.stringContaining(`Skipped ${second}`) })
+  expect((await read()).map(({ id }) => id)).toEqual(others)
+  sandbox.faults.clear()
 }
 
 export const runByEngines = { typesOnly: 'run by the test of the job engines' }

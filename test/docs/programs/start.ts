@@ -26,11 +26,15 @@ export const start: Programs = {
     },
     'desk.mts': async ({ run, sandbox }) => {
       expect(await run()).toMatchObject({ code: 0, stdout: '' })
-      const [asked, answered] = sandbox.state.conversations.map(({ id }) => id)
+      const [asked, answered, removed = ''] = sandbox.state.conversations.map(({ id }) => id)
       // Two messages of the same second, of which only the last is answered.
       sandbox.receiveMessage(asked ?? '', '<p>Where is it?</p>')
       const last = sandbox.receiveMessage(asked ?? '', '<p>My parcel, I mean.</p>')
       const other = sandbox.receiveMessage(answered ?? '', '<p>And mine?</p>')
+      // A conversation that is removed after the feed has read it.
+      sandbox.receiveMessage(removed, '<p>Never mind.</p>')
+      const path = new RegExp(`${removed}/messages`)
+      sandbox.faults.add({ path, after: 1, times: Number.POSITIVE_INFINITY, status: 404 })
       const { code, stdout } = await run()
       expect(code).toBe(0)
       expect(stdout).toContain(`reply:${last} sent\n`)
