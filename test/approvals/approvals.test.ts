@@ -1,4 +1,10 @@
-import { defineOperation, type Middleware, type SupportWorkspace, SupportWorkspaceError } from 'support-workspace-sdk'
+import {
+  defineOperation,
+  type Middleware,
+  type SupportWorkspace,
+  SupportWorkspaceError,
+  type WebFetch,
+} from 'support-workspace-sdk'
 import { Approvals, type ApprovalsOptions, type ProposeOptions, type SendResult } from 'support-workspace-sdk/approvals'
 import { WriteJournal } from 'support-workspace-sdk/journal'
 import { createSandbox, type SandboxOptions } from 'support-workspace-sdk/sandbox'
@@ -449,10 +455,33 @@ describe('a lost response', () => {
     expect(await rejection(approvals.resolve('r', 'absent'))).toMatchObject({ state: 'sent', id: expect.any(String) })
   })
 
-  test('holds up nobody else', async () => {
+  test('is not overtaken while the reply can still arrive', async () => {
+    const { sandbox, storage, approved, send, sent } = open()
+    for (const key of ['one', 'two']) await approved(key)
+    const arrives = Promise.withResolvers<void>()
+    const fetch: WebFetch = async (url, init) => {
+      if (init?.method !== 'POST') return sandbox.fetch(url, init as RequestInit)
+      void arrives.promise.then(() => sandbox.fetch(url, { ...init, signal: null } as RequestInit))
+      return new Response('', { status: 504 })
+    }
+    const late = new Approvals({ workspace: clientOf(sandbox, { fetch }), storage })
+    expect([await send(late), await send(late), sent()]).toEqual([['unconfirmed'], ['unconfirmed'], []])
+    arrives.resolve()
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect([await send(), sent()]).toEqual([
+      ['sent', 'sent'],
+      ['<p>one</p>', '<p>two</p>'],
+    ])
+  })
+
+  test('that stays unconfirmed holds up its conversation for 150 seconds', async () => {
     const { sandbox, approved, send, sent } = open()
     for (const key of ['one', 'two']) await approved(key)
     sandbox.faults.add({ method: 'POST', path: /messages$/, status: 503 })
+    expect([await send(), sent()]).toEqual([['unconfirmed'], []])
+    await vi.advanceTimersByTimeAsync(140_000)
+    expect([await send(), sent()]).toEqual([['unconfirmed'], []])
+    await vi.advanceTimersByTimeAsync(11_000)
     expect([await send(), sent()]).toEqual([['unconfirmed', 'sent'], ['<p>two</p>']])
   })
 })
@@ -810,6 +839,8 @@ test('what was sent is not taken for a lost reply of the same text, also after i
   const { sandbox, approvals, approved, send, sent } = open()
   for (const key of ['lost', 'sent']) await approved(key, body_html)
   sandbox.faults.add({ method: 'POST', path: /messages$/, drop: 'before-effect' })
+  expect(await send()).toEqual(['unconfirmed'])
+  await vi.advanceTimersByTimeAsync(151_000)
   expect(await send()).toEqual(['unconfirmed', 'sent'])
   await vi.advanceTimersByTimeAsync(3_600_000)
   expect(await approvals.forget(3_600_000)).toBe(1)
