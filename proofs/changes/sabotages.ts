@@ -63,7 +63,7 @@ const sabotages: readonly Sabotage[] = [
     'an outage is taken for broken conversations',
     'reader.ts',
     'await this.identify().catch((refused) => this.#throwIfOfAll(refused))',
-    '',
+    'false',
   ],
   [
     'a refused `/me` is taken for the answer about a conversation',
@@ -74,8 +74,21 @@ const sabotages: readonly Sabotage[] = [
   [
     'a rate limit of messages is not waited for',
     'reader.ts',
-    'if (error instanceof RateLimitError) await this.#pause(error, attempt)',
+    'if (error instanceof RateLimitError) await this.#pause(error, attempt, timeLeft(), conversationId)',
     '',
+  ],
+  ['a conversation holds up the others', 'reader.ts', 'else if (timeLeft() <= 0) throw error', ''],
+  [
+    'a conversation waits as long as it asks for',
+    'reader.ts',
+    'this.#pause(error, attempt, timeLeft(), conversationId)',
+    'this.#pause(error, attempt, undefined, conversationId)',
+  ],
+  [
+    'an outage of slow requests is taken for a broken conversation',
+    'reader.ts',
+    'if (wasOutage) began = Date.now()\n          else if',
+    'if',
   ],
   [
     'a revoked token or a missing scope is taken for a broken conversation',

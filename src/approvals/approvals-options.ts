@@ -23,7 +23,8 @@ export interface ApprovalsOptions {
    */
   readonly secret?: SealSecret | undefined
   /**
-   * Returns true for a message that makes no proposal stale, for example an automatic reply.
+   * Returns true for a message that makes no proposal stale, for example an automatic reply. While it throws or returns
+   * a promise, the proposal is `postponed`.
    *
    * @default each message counts
    */

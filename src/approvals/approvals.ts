@@ -197,8 +197,9 @@ export class Approvals {
    * other, in the order of their approval. If another process is sending the first, the others of its conversation wait for
    * the next `send`. Proposals of other people and organizations are left to their tokens.
    *
-   * If a response is lost, the result is `unconfirmed`, and the next `send` checks whether the write was applied. With
-   * `postponed`, the next `send` tries again. A loop that ends early waits for what is under way.
+   * If a response is lost, the result is `unconfirmed`, and the next `send` checks whether the write was applied. The
+   * others of its conversation wait until then, or for 150 seconds if it is not found (for its `timeout` if that is
+   * longer, at most an hour). With `postponed`, the next `send` tries again. A loop that ends early waits for what is under way.
    *
    * A damaged entry holds up only itself: `send` goes on with the others, and throws its `ApprovalsError` at the end.
    *

@@ -1,6 +1,8 @@
 import type { Message, SupportWorkspace } from '../client/index.ts'
-import { RequestError } from '../errors/index.ts'
+import { type ErrorDetails, RequestError } from '../errors/index.ts'
+import { safeCause } from '../errors/redact.ts'
 import { type Sender as Person, pagesOf } from '../journal/interface.ts'
+import { notify } from '../shared/notify.ts'
 import type { ApprovalsOptions } from './approvals-options.ts'
 import { isOver, type ProposalEntry } from './proposal.ts'
 import type { Records } from './records.ts'
@@ -67,18 +69,35 @@ export class Look {
     const { content } = this.entry
     if (content.known?.includes(message.id)) return
     const isOurs = () => this.#records.isOurs(content, message.id)
-    if (this.#ignore?.(message) !== true && !(await isOurs())) {
+    if (!this.#isIgnored(message) && !(await isOurs())) {
       const isOfSibling = await this.#records.isSiblingSending(this.#key, content)
-      if (isOfSibling) throw siblingSending(this.#key, content.operation.id)
+      if (isOfSibling) {
+        const hint = 'The next `send` tries again.'
+        throw this.#notSent('another reply to the same message is being sent', { hint, remedy: 'retry' })
+      }
       // The other one can have been noted since.
       if (!(await isOurs())) throw new Prevented('stale', `The message ${message.id} is newer.`)
     }
     this.passed.add(message.id)
   }
-}
 
-function siblingSending(key: string, operation: string): RequestError {
-  return new RequestError(`"${key}" was not sent, because another reply to the same message is being sent.`, {
-    ...{ operation, outcome: 'not-sent', remedy: 'retry', hint: 'The next `send` tries again.' },
-  })
+  /** Asks the caller. What fails there holds up no other conversation. */
+  #isIgnored(message: Message): boolean {
+    try {
+      const answer: unknown = this.#ignore?.(message)
+      if (typeof Object(answer).then !== 'function') return answer === true
+      notify(() => answer)
+    } catch (thrown) {
+      const details = { hint: 'Fix that function.', cause: safeCause(thrown) }
+      throw this.#notSent('the `ignore` option has thrown an error', details)
+    }
+    throw this.#notSent('the `ignore` option has returned a promise', { hint: 'Return true or false from it.' })
+  }
+
+  #notSent(reason: string, { remedy = 'fix', ...details }: ErrorDetails): RequestError {
+    const operation = this.entry.content.operation.id
+    return new RequestError(`"${this.#key}" was not sent, because ${reason}.`, {
+      ...{ operation, outcome: 'not-sent', remedy, ...details },
+    })
+  }
 }

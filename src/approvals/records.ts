@@ -1,5 +1,6 @@
 import { journalPrefix, recordFields, type WriteEntries, type WriteRecord } from '../journal/interface.ts'
 import { sha256 } from '../shared/bytes.ts'
+import { notify } from '../shared/notify.ts'
 import type { SealSecret } from '../shared/seal.ts'
 import {
   type Change,
@@ -71,11 +72,13 @@ export class Records {
    */
   async change<Result>(key: string, decide: (now: ProposalEntry | undefined) => Decision<Result>): Promise<Result> {
     const result = await this.#open.change(key, async (open): Promise<Change<Result, ProposalEntry>> => {
+      // While another process is still moving what has ended, it must not be overwritten. Otherwise, its epoch could come
+      // again.
+      if (open !== undefined && isFinal(open)) await this.#file(key, open)
       const final = await this.#final.get(key)
       const now = isNewer(open, final) ? open : final
       const { write, result } = await decide(now)
-      // What has ended stays. To begin anew, or to note a decision about it, takes another epoch, also while another
-      // process is still moving it.
+      // What has ended stays. To begin anew, or to note a decision about it, takes another epoch.
       const epoch = now === undefined ? 1 : isFinal(now) ? now.epoch + 1 : now.epoch
       return { write: write && { ...write, epoch }, result }
     })
@@ -96,7 +99,7 @@ export class Records {
       else
         await this.#tidy(key).catch((thrown: unknown) => {
           if (onUnreadable === undefined || !isDamage(thrown)) throw thrown
-          onUnreadable(thrown)
+          notify(onUnreadable, thrown)
         })
     }
   }
@@ -110,12 +113,16 @@ export class Records {
   async #tidy(key: string): Promise<void> {
     const open = await this.#open.get(key)
     if (open === undefined) return
-    const isDone = await this.#final.change<boolean>(key, (final) => {
+    if (!(await this.#file(key, open))) return
+    await this.#open.change(key, (now) => ({ write: now?.epoch === open.epoch ? null : undefined, result: undefined }))
+  }
+
+  /** Writes an open entry that has ended on the final shelf. Returns whether it may be removed. */
+  #file(key: string, open: ProposalEntry): Promise<boolean> {
+    return this.#final.change<boolean>(key, (final) => {
       if (!isNewer(open, final)) return { result: true }
       return isFinal(open) ? { write: open, result: true } : { result: false }
     })
-    if (!isDone) return
-    await this.#open.change(key, (now) => ({ write: now?.epoch === open.epoch ? null : undefined, result: undefined }))
   }
 
   /** Whether a message was sent for the same basis. */

@@ -1,7 +1,13 @@
 import type { SupportWorkspace, TokenIdentities } from '../client/index.ts'
 import { checkSignal } from '../core/index.ts'
 import { isSupportWorkspaceError, NotFoundError, RequestError, type SupportWorkspaceError } from '../errors/index.ts'
-import { type Sender as Person, type ServiceClock, UnconfirmedWriteError, WriteJournal } from '../journal/interface.ts'
+import {
+  type Sender as Person,
+  type ServiceClock,
+  UnconfirmedWriteError,
+  WriteJournal,
+  type WriteRecord,
+} from '../journal/interface.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import { type Check, checkInteger, readOptions } from '../shared/check-options.ts'
 import { ApprovalsError, isDamage } from './approvals-error.ts'
@@ -45,7 +51,7 @@ const sendChecks = {
   signal: checkSignal,
 } satisfies Record<keyof SendOptions, Check<unknown>>
 
-/** How long another process may be sending before its write counts as lost, in milliseconds. */
+/** How long another process may be sending, and a lost write may still arrive, in milliseconds. */
 const shortestSending = 150_000
 /** The same for a write with a longer time limit, which can be infinite. */
 const longestSending = 3_600_000
@@ -91,7 +97,7 @@ export class Sender {
         // What was approved later must not overtake it.
         if (result === 'elsewhere') return
         if (result !== undefined) results.push(result)
-        if (result?.state === 'postponed') return
+        if (result?.state === 'postponed' || (result?.state === 'unconfirmed' && (await this.#isRecent(key)))) return
       } catch (thrown) {
         if (!isDamage(thrown)) {
           failure ??= { thrown }
@@ -147,7 +153,8 @@ export class Sender {
     try {
       const entry = await this.#records.get(key)
       if (entry === undefined || isFinal(entry)) return undefined
-      if (this.#isSendingElsewhere(entry)) return 'elsewhere'
+      // Another process is probably sending it.
+      if (entry.write?.state === 'sending' && this.#isYoung(entry.write)) return 'elsewhere'
       if (entry.state !== 'sending' && isOver(entry)) return await this.#end(key, entry, 'expired')
       if (entry.state === 'pending') return undefined
       if (!(await isIntact(entry))) {
@@ -227,10 +234,13 @@ export class Sender {
     })
   }
 
-  /** Whether another process is probably sending it now. */
-  #isSendingElsewhere({ write }: ProposalEntry): boolean {
-    if (write?.state !== 'sending') return false
-    const { sentAt, changedAt = sentAt, timeout } = write
+  /** Whether a lost write can still arrive. */
+  async #isRecent(key: string): Promise<boolean> {
+    const entry = await this.#records.get(key)
+    return entry?.write !== undefined && this.#isYoung(entry.write)
+  }
+
+  #isYoung({ sentAt, changedAt = sentAt, timeout }: WriteRecord): boolean {
     const longest = Math.min(Math.max(shortestSending, timeout), longestSending)
     return Math.abs(this.#clock.now() - changedAt) < longest
   }

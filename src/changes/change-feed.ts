@@ -54,11 +54,11 @@ export class ChangeFeed implements AsyncIterable<Change> {
     const open = (list: 'conversations' | 'contacts') => new Rows(records[list], reader, counts)
     const rows = { conversations: open('conversations'), contacts: open('contacts') }
     const feed = { settings, records, counts, reader, rows, printOf: fingerprints(ignore) }
-    const place = await reader.identify()
+    await reader.identify()
     for (const list of lists) await reader.patiently(() => rows[list].load())
     for (let pass = 1; pass <= passes; pass += 1) {
       throwIfAborted(signal)
-      yield* runPass(await Pass.begin(feed, place))
+      yield* runPass(await Pass.begin(feed, reader.place))
       if (pass < passes) await sleep(Math.min(longestTimer, interval * (0.9 + Math.random() / 5)), signal)
     }
   }

@@ -29,8 +29,12 @@ interface Limit {
 /** After this many rejected cursors, a list is not begun again. */
 const mostRejected = 3
 
-/** After this many attempts at a page, although the service answers `/me`, a conversation counts as unreadable. */
+/**
+ * After this many attempts at a page, although the service answers `/me`, a conversation counts as unreadable. Also after
+ * the time `longestAttempts`, so that it does not hold up the others.
+ */
 const mostAttempts = 3
+const longestAttempts = 60_000
 
 /** How many levels an entry can have. The service sends four. With some thousands, `JSON.stringify` exceeds the stack. */
 const mostLevels = 100
@@ -61,13 +65,19 @@ export class Reader {
     return this.#requests.you
   }
 
-  /**
-   * Asks `/me`, and waits until it is answered. The first request of a feed. Returns a digest of the address of the
-   * service and the organization.
-   */
-  async identify(): Promise<string> {
-    await this.patiently(() => this.#client.me({ signal: this.#settings.signal }))
+  /** A digest of the address of the service and the organization. */
+  get place(): string {
     return this.#requests.place as string
+  }
+
+  /** Asks `/me`, and waits until it is answered. The first request of a feed. Returns whether it had to wait. */
+  async identify(): Promise<boolean> {
+    let attempts = 0
+    await this.patiently(() => {
+      attempts += 1
+      return this.#client.me({ signal: this.#settings.signal })
+    })
+    return attempts > 1
   }
 
   /**
@@ -87,12 +97,14 @@ export class Reader {
     let resumeFrom: Checkpoint | null = null
     let query: Limit = this.#withoutLimit.has(list) ? {} : { limit }
     let ofLimit: unknown
+    const conversationId = owner || undefined
+    let began = Date.now()
     for (let attempt = 1, rejected = 0; ; attempt += 1) {
       try {
         for await (const { data, checkpoint } of this.#list(list, owner, resumeFrom, query).pages()) {
           if (ofLimit !== undefined) {
             this.#withoutLimit.add(list)
-            this.report({ error: ofLimit })
+            this.report({ error: ofLimit, conversationId })
             ofLimit = undefined
           }
           checkEntries(list, data)
@@ -100,6 +112,7 @@ export class Reader {
           throwIfAborted(this.#settings.signal)
           resumeFrom = checkpoint
           attempt = 1
+          began = Date.now()
         }
         return isComplete
       } catch (error) {
@@ -107,7 +120,7 @@ export class Reader {
         // An item that has moved can make a cursor come twice.
         const isOfCursor = error instanceof CursorRejectedError || error instanceof PaginationError
         if (isOfCursor) {
-          this.report({ error, conversationId: owner || undefined })
+          this.report({ error, conversationId })
           resumeFrom = null
           if (++rejected === mostRejected) return false
         } else if (error instanceof ApiError && [400, 422].includes(error.status) && 'limit' in query) {
@@ -118,10 +131,13 @@ export class Reader {
         } else if (owner === '') await this.#pause(error, attempt)
         else if (!isPassing(error) || attempt >= mostAttempts) throw error
         else {
-          if (error instanceof RateLimitError) await this.#pause(error, attempt)
+          const timeLeft = () => began + longestAttempts - Date.now()
+          if (error instanceof RateLimitError) await this.#pause(error, attempt, timeLeft(), conversationId)
           // An outage ends when this is answered. What fails afterwards is about the conversation.
           // If `/me` itself is refused, that says nothing about the conversation.
-          await this.identify().catch((refused) => this.#throwIfOfAll(refused))
+          const wasOutage = await this.identify().catch((refused) => this.#throwIfOfAll(refused))
+          if (wasOutage) began = Date.now()
+          else if (timeLeft() <= 0) throw error
         }
       }
     }
@@ -186,16 +202,20 @@ export class Reader {
     if (this.#requests.refusal !== undefined || !isOfConversation(error)) throw error
   }
 
-  /** Waits before a step is repeated. Throws the error if repeating does not help. */
-  async #pause(error: unknown, attempt: number): Promise<void> {
+  /**
+   * Waits before a step is repeated. Throws the error if repeating does not help.
+   *
+   * @param longest how long to wait at most if the service asks for it, in milliseconds
+   */
+  async #pause(error: unknown, attempt: number, longest = 3_600_000, conversationId?: string): Promise<void> {
     const { signal } = this.#settings
     throwIfAborted(signal)
     if (this.#requests.refusal !== undefined) throw this.#requests.refusal
     if (!isPassing(error)) throw error
     const backoff = Math.min(60_000, 1000 * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2)
     const asked = error instanceof ApiError ? (error.retryAfter ?? 0) * 1000 : 0
-    const retryIn = Math.max(backoff, Math.min(asked, 3_600_000))
-    this.report({ error, retryIn })
+    const retryIn = Math.max(backoff, Math.min(asked, longest))
+    this.report({ error, retryIn, conversationId })
     await sleep(retryIn, signal)
   }
 }

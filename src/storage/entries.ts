@@ -1,4 +1,5 @@
 import { isObject } from '../shared/json.ts'
+import { notify } from '../shared/notify.ts'
 import { type Change, GuardedStorage } from './guarded-storage.ts'
 import type { KeyValueStorage } from './key-value-storage.ts'
 import { damaged, type StoredTexts } from './stored-texts.ts'
@@ -103,7 +104,7 @@ export class Entries<Content extends object> {
         return [[key, (await this.#read(key, text)) as Content] as const]
       } catch (thrown) {
         if (onUnreadable === undefined) throw thrown
-        onUnreadable(thrown)
+        notify(onUnreadable, thrown)
         return []
       }
     }

@@ -1,10 +1,18 @@
-import { defineOperation, type Middleware, type SupportWorkspace, SupportWorkspaceError } from 'support-workspace-sdk'
+import {
+  defineOperation,
+  type Middleware,
+  type SupportWorkspace,
+  SupportWorkspaceError,
+  type WebFetch,
+} from 'support-workspace-sdk'
 import { Approvals, type ApprovalsOptions, type ProposeOptions, type SendResult } from 'support-workspace-sdk/approvals'
 import { WriteJournal } from 'support-workspace-sdk/journal'
 import { createSandbox, type SandboxOptions } from 'support-workspace-sdk/sandbox'
 import { type KeyValueStorage, memoryStorage } from 'support-workspace-sdk/storage'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { rejection } from '../helpers/client.ts'
+import { failingCallbacks } from '../helpers/failing-callbacks.ts'
+import { unhandledDuring } from '../helpers/unhandled.ts'
 import { digestAtOnce } from '../journal/digest-at-once.ts'
 import { clientOf, decoded as contentOf, encoded, fetchOf, skipWaits } from '../journal/helpers.ts'
 
@@ -447,10 +455,33 @@ describe('a lost response', () => {
     expect(await rejection(approvals.resolve('r', 'absent'))).toMatchObject({ state: 'sent', id: expect.any(String) })
   })
 
-  test('holds up nobody else', async () => {
+  test('is not overtaken while the reply can still arrive', async () => {
+    const { sandbox, storage, approved, send, sent } = open()
+    for (const key of ['one', 'two']) await approved(key)
+    const arrives = Promise.withResolvers<void>()
+    const fetch: WebFetch = async (url, init) => {
+      if (init?.method !== 'POST') return sandbox.fetch(url, init as RequestInit)
+      void arrives.promise.then(() => sandbox.fetch(url, { ...init, signal: null } as RequestInit))
+      return new Response('', { status: 504 })
+    }
+    const late = new Approvals({ workspace: clientOf(sandbox, { fetch }), storage })
+    expect([await send(late), await send(late), sent()]).toEqual([['unconfirmed'], ['unconfirmed'], []])
+    arrives.resolve()
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect([await send(), sent()]).toEqual([
+      ['sent', 'sent'],
+      ['<p>one</p>', '<p>two</p>'],
+    ])
+  })
+
+  test('that stays unconfirmed holds up its conversation for 150 seconds', async () => {
     const { sandbox, approved, send, sent } = open()
     for (const key of ['one', 'two']) await approved(key)
     sandbox.faults.add({ method: 'POST', path: /messages$/, status: 503 })
+    expect([await send(), sent()]).toEqual([['unconfirmed'], []])
+    await vi.advanceTimersByTimeAsync(140_000)
+    expect([await send(), sent()]).toEqual([['unconfirmed'], []])
+    await vi.advanceTimersByTimeAsync(11_000)
     expect([await send(), sent()]).toEqual([['unconfirmed', 'sent'], ['<p>two</p>']])
   })
 })
@@ -562,9 +593,14 @@ describe('what is stored', () => {
       await propose(body_html, {}, 'next')
       if (shelf === 'final') return
       expect(await rejection(approvals.list())).toMatchObject({ name: 'ApprovalsError', key: 'bad' })
-      const errors: unknown[] = []
-      const listed = await approvals.list({ onUnreadable: (each) => errors.push(each.key) })
-      expect([listed.map(({ key }) => key), errors]).toEqual([['next'], ['bad']])
+      for (const [, fail] of [['returns', () => {}] as const, ...failingCallbacks(new Error('no log'))]) {
+        const onUnreadable = vi.fn(fail as () => void)
+        const unhandled = await unhandledDuring(async () => {
+          expect(await approvals.list({ onUnreadable })).toMatchObject([{ key: 'next' }])
+        })
+        expect(onUnreadable.mock.calls).toMatchObject([[{ name: 'ApprovalsError', key: 'bad' }]])
+        expect(unhandled).toEqual([])
+      }
     })
 
     test('goes on with what was approved later in the same conversation', async () => {
@@ -803,6 +839,8 @@ test('what was sent is not taken for a lost reply of the same text, also after i
   const { sandbox, approvals, approved, send, sent } = open()
   for (const key of ['lost', 'sent']) await approved(key, body_html)
   sandbox.faults.add({ method: 'POST', path: /messages$/, drop: 'before-effect' })
+  expect(await send()).toEqual(['unconfirmed'])
+  await vi.advanceTimersByTimeAsync(151_000)
   expect(await send()).toEqual(['unconfirmed', 'sent'])
   await vi.advanceTimersByTimeAsync(3_600_000)
   expect(await approvals.forget(3_600_000)).toBe(1)
@@ -1120,6 +1158,77 @@ test('an answer without an organization has not refused the reply', async () => 
   expect([await send(working), sent()]).toEqual([['sent'], [body_html]])
 })
 
+test.each<[string, unknown]>([
+  ['null', null],
+  ['an item without an id', {}],
+  ['an item whose id is a number', { id: 5 }],
+  ['an item whose id is empty', { id: '' }],
+])('a list that has %s postpones the reply, and is no basis', async (_, item) => {
+  const { sandbox, storage, conversation, propose, approved, approvals, send, sent } = open()
+  await approved('r', body_html, {})
+  const fetch = fetchOf(sandbox, async (response, url) => {
+    if (!url.includes('/messages')) return response
+    const { data, ...rest } = await response.json()
+    return Response.json({ data: [item, ...data], ...rest })
+  })
+  const odd = new Approvals({ workspace: clientOf(sandbox, { fetch }), storage, ignore: () => true })
+  const results = await Array.fromAsync(odd.send())
+  const error = { name: 'SupportWorkspaceError', message: expect.stringContaining('without a valid `id`') }
+  expect([results, sent()]).toMatchObject([[{ state: 'postponed', error }], []])
+  const newest = sandbox.state.messages(conversation)[0]?.id
+  for (const basis of [undefined, newest]) {
+    const create = (client: SupportWorkspace<'self'>) => client.messages.create(conversation, { body_html })
+    expect(await rejection(odd.propose('next', create, { basis }))).toMatchObject(error)
+  }
+  expect(await approvals.get('next')).toBeUndefined()
+  await propose(body_html, {}, 'next')
+  expect([await send(), sent()]).toEqual([['sent'], [body_html]])
+})
+
+test.each<[string, () => unknown, string]>([
+  ...failingCallbacks(new Error('no log')).map(([title, fail]) => {
+    return [title, fail, title === 'throws' ? 'has thrown' : 'has returned a promise'] as [
+      string,
+      () => unknown,
+      string,
+    ]
+  }),
+  ['answers later', async () => true, 'has returned a promise'],
+])('an `ignore` that %s postpones its own conversation', async (_, ignore, problem) => {
+  const sandbox = createSandbox({ conversations: 2, now: Date.now })
+  const [storage, workspace] = [memoryStorage(), clientOf(sandbox)]
+  const approvals = new Approvals({ workspace, storage, ignore: ignore as () => boolean })
+  const [one = '', two = ''] = sandbox.state.conversations.map(({ id }) => id)
+  for (const [key, id] of [
+    ['one', one],
+    ['later', one],
+    ['two', two],
+  ] as const) {
+    const basis = key === 'later' ? null : undefined
+    const { digest } = await approvals.propose(key, (client) => client.messages.create(id, { body_html }), { basis })
+    await approvals.approve(key, { digest, by: 'may' })
+    await vi.advanceTimersByTimeAsync(10)
+  }
+  await vi.advanceTimersByTimeAsync(1_000)
+  sandbox.receiveMessage(one, 'An automatic reply.')
+  const results: SendResult[] = []
+  const unhandled = await unhandledDuring(async () => {
+    for await (const result of approvals.send({ concurrency: 1 })) results.push(result)
+  })
+  expect([results, unhandled]).toMatchObject([
+    [
+      { key: 'one', state: 'postponed', error: { message: expect.stringContaining(`\`ignore\` option ${problem}`) } },
+      { key: 'two', state: 'sent' },
+    ],
+    [],
+  ])
+  const fixed = new Approvals({ workspace, storage, ignore: () => true })
+  expect(await Array.fromAsync(fixed.send())).toMatchObject([
+    { key: 'one', state: 'sent' },
+    { key: 'later', state: 'sent' },
+  ])
+})
+
 describe('a storage that fails for a moment', () => {
   test.each([
     ['before', 1],
@@ -1229,7 +1338,10 @@ test.each([undefined, 'the id of a message'])(
   },
 )
 
-test('a proposal that was begun anew stays, although another process is still moving the one before', async () => {
+test.each([
+  ['begun anew', async () => {}],
+  ['begun anew, erased and proposed', (approvals: Approvals) => approvals.forget('r')],
+])('a proposal that was %s stays, although another process is still moving the one before', async (_, change) => {
   const { approvals, storage, workspace, propose, approve, send, sent } = open()
   await propose()
   const moves = Promise.withResolvers<void>()
@@ -1247,7 +1359,9 @@ test('a proposal that was begun anew stays, although another process is still mo
   const slow = new Approvals({ workspace, storage: slowStorage })
   const rejected = slow.reject('r', { by: 'bob' })
   await reaches.promise
-  await propose('<p>Anew.</p>', { again: true })
+  await propose('<p>First.</p>', { again: true })
+  await change(approvals)
+  await propose('<p>Anew.</p>', { again: true, replace: true })
   await approve()
   moves.resolve()
   await rejected

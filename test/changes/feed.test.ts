@@ -186,10 +186,12 @@ type Fault = readonly [name: string, answer: () => Response]
 
 const withStatus = (status: number): Fault => [`${status}`, () => failure(status, 'odd')]
 
+const forAnHour = (status: number) => new Response('{}', { status, headers: { 'retry-after': '3600' } })
+
 /** Responses after which waiting can help. */
 const passing: readonly Fault[] = [
   ...[408, 429, 500, 501, 502, 503, 504, 599].map(withStatus),
-  ['503 for an hour', () => new Response('{}', { status: 503, headers: { 'retry-after': '3600' } })],
+  ...[503, 429].map((status): Fault => [`${status} for an hour`, () => forAnHour(status)]),
   ['HTML', () => new Response('<html>')],
   ['a body that is cut off', () => new Response('{"data":[{"id":"m')],
   [
@@ -546,12 +548,13 @@ describe('errors', () => {
       const run = new Process(service, storage, { passes: 1, limit: 50 })
       const started = clock.now
       expect(await run.read()).toHaveLength(11 + 10 * 2)
-      expect(run.problems.filter(({ conversationId }) => conversationId !== undefined)).toEqual([
+      expect(run.problems.filter(({ retryIn }) => retryIn === undefined)).toEqual([
         { error: expect.any(SupportWorkspaceError), conversationId: broken },
       ])
+      expect(run.problems.filter(({ conversationId }) => conversationId !== broken)).toEqual([])
       expect(run.feed.status().completedAt).toBe(clock.now)
-      expect(run.problems.some(({ retryIn }) => retryIn !== undefined)).toBe(name === '429')
-      expect(clock.now - started).toBeLessThan(10_000)
+      expect(run.problems.some(({ retryIn }) => retryIn !== undefined)).toBe(name.startsWith('429'))
+      expect(clock.now - started).toBeLessThan(name === '429 for an hour' ? 61_000 : 10_000)
       service.answer = undefined
       clock.now += 4000
       expect(await new Process(service, storage, { ...slow, passes: 1 }).read()).toHaveLength(2)
@@ -585,6 +588,46 @@ describe('errors', () => {
     },
   )
 
+  test.each<readonly [string, seconds: number, answer: () => Response]>([
+    ['its requests take 90 seconds', 90, () => failure(504, 'timeout')],
+    ['each call waits for a minute', 60, () => failure(429, 'slow_down')],
+    ['it asks for an hour', 0, () => forAnHour(429)],
+  ])('of a conversation hold up the others for a short time, although %s', async (_, seconds, answer) => {
+    const service = new SimulatedService({ conversations: 4 })
+    const storage = await filled(service)
+    const broken = firstOf(service)
+    const added = [...service.conversations.keys()].map((id) => `messages created ${service.addMessage(id)}`)
+    service.answer = (path) => {
+      if (!isMessagesOf(path, [broken])) return undefined
+      clock.now += seconds * 1000
+      return answer()
+    }
+    const started = clock.now
+    const run = new Process(service, storage, { ...slow, passes: 1 })
+    const changes = await run.read()
+    expect(clock.now - started).toBeLessThan(95_000)
+    expect(run.problems.map(({ conversationId }) => conversationId)).toEqual(run.problems.map(() => broken))
+    // Its list entry stays the same.
+    service.answer = undefined
+    changes.push(...(await new Process(service, storage, { ...slow, passes: 1 }).read()))
+    expect(changes.filter((change) => change.startsWith('messages')).sort()).toEqual(added.sort())
+  })
+
+  test('of an outage in which requests take long are not taken for those of a conversation', async () => {
+    const service = new SimulatedService({ conversations: 3 })
+    let left = 3
+    let isOut = false
+    service.answer = (path) => {
+      isOut ||= path.endsWith('/messages')
+      if (!isOut || left-- <= 0) return undefined
+      clock.now += 90_000
+      return failure(504, 'timeout')
+    }
+    const run = new Process(service, memoryStorage(), { passes: 1 })
+    expect(await run.read()).toHaveLength(9)
+    expect(run.problems).toMatchObject([{ retryIn: expect.any(Number) }, { retryIn: expect.any(Number) }])
+  })
+
   test('of the audit are made up for in the next pass', async () => {
     const service = new SimulatedService({ conversations: 20, follows: false })
     const storage = await filled(service)
@@ -609,7 +652,7 @@ describe('errors', () => {
     }
     const run = new Process(service, storage, { ...slow, limit: 50, passes: 1 })
     const changes = await run.read()
-    const unread = run.problems.filter(({ conversationId }) => conversationId !== undefined)
+    const unread = run.problems.filter((problem) => problem.conversationId !== undefined && !problem.retryIn)
     // What can pass is waited for. The rest is an answer about each conversation, as long as the lists can be read.
     const isWaitedFor = passing.some(([each]) => each === name)
     expect(unread).toHaveLength(isWaitedFor ? 0 : 5)

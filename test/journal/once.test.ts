@@ -6,6 +6,8 @@ import { type KeyValueStorage, memoryStorage, sqliteStorage } from 'support-work
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { rejection } from '../helpers/client.ts'
+import { failingCallbacks } from '../helpers/failing-callbacks.ts'
+import { unhandledDuring } from '../helpers/unhandled.ts'
 import { digestAtOnce } from './digest-at-once.ts'
 import {
   absent,
@@ -837,9 +839,14 @@ describe('the storage', () => {
     await reply()
     await storage.compareAndSet('writes:other', null, 'damaged')
     expect(await rejection(journal.list())).toMatchObject({ name: 'WriteJournalError', key: 'other', remedy: 'fix' })
-    const errors: unknown[] = []
-    const listed = await journal.list({ onUnreadable: (error) => errors.push(error.key) })
-    expect([listed.map(({ key }) => key), errors]).toEqual([['reply'], ['other']])
+    for (const [, fail] of [['returns', () => {}] as const, ...failingCallbacks(new Error('no log'))]) {
+      const onUnreadable = vi.fn(fail as () => void)
+      const unhandled = await unhandledDuring(async () => {
+        expect(await journal.list({ onUnreadable })).toMatchObject([{ key: 'reply' }])
+      })
+      expect(onUnreadable.mock.calls).toMatchObject([[{ name: 'WriteJournalError', key: 'other' }]])
+      expect(unhandled).toEqual([])
+    }
   })
 
   const tokens = ['plain:eyJ0b2tlbiI6MX0', 'swot_secret123', 'a'.repeat(80)]
