@@ -19,9 +19,15 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'chromium', include: ['test/browser/**/*.test.ts'], provide: { browser: 'chromium' } },
+        test: {
+          name: 'chromium',
+          include: ['test/browser/**/*.test.ts'],
+          // Building the site takes long.
+          exclude: isFull ? [] : ['test/browser/site.test.ts'],
+          provide: { browser: 'chromium' },
+        },
       },
-      // Logins, and the pages of the sandbox, before a release.
+      // Before a release also in Firefox: logins, and the pages of the sandbox.
       ...(isFull
         ? [
             {

@@ -18,7 +18,7 @@ test.each(scenarios)(
   },
 )
 
-describe('the check finds', () => {
+describe.runIf(isFull)('the check finds', () => {
   const { replace, get, all } = WriteRecords.prototype
 
   test('a lost compare-and-set that is ignored', async () => {

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { moduleFor, unfitFiles } from '../../test/connections/helpers/unfit-storages.ts'
 import { storageContract } from '../../test/storage/contract.ts'
+import { isFull } from '../is-full.ts'
 
-test.each([
+test.runIf(isFull).each([
   ['truncating', 'while another handle writes'],
   ['truncating', 'while another process writes'],
   ['truncating', 'when a process is killed'],

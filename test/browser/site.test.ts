@@ -7,7 +7,6 @@ import type { AddressInfo } from 'node:net'
 import { dirname, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { isFull } from '../../proofs/is-full.ts'
 import { guides } from '../../scripts/site/guides.ts'
 import { phone, pictures, useBrowser, type Visitor } from './helpers/use-browser.ts'
 
@@ -103,7 +102,7 @@ describe('in the browser', () => {
 
   const pages = ['index.html', ...guides.map(({ path }) => path.replace('docs/', 'guides/').replace(/md$/, 'html'))]
 
-  test.runIf(isFull)('no page scrolls sideways on a phone', async () => {
+  test('no page scrolls sideways on a phone', async () => {
     const visitor = await visit(phone)
     for (const path of pages) {
       await open(visitor, path)

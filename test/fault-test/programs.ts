@@ -34,26 +34,22 @@ export interface PlantedProgram {
   readonly quick: readonly string[]
   /** The number of failures of each kind in a whole test. */
   readonly all: Readonly<Record<string, number>>
-  /** Whether only the whole proofs run it, because the others show the same at every change. */
-  readonly isProof?: boolean
 }
 
 export const plantedPrograms: readonly PlantedProgram[] = [
-  { file: 'reply-journal.mjs', isProof: true, quick: [], all: {} },
+  { file: 'reply-journal.mjs', quick: [], all: {} },
   {
     file: 'reply-note-state-first.mjs',
-    isProof: true,
     quick: ['revoked@2 lost', 'revoked@3 lost', 'killed-before-request@2 lost', 'killed-before-request@3 lost'],
     all: { lost: 4, doubled: 1 },
   },
-  { file: 'reply-note-open.mjs', isProof: true, quick: [], all: { lost: 1 } },
+  { file: 'reply-note-open.mjs', quick: [], all: { lost: 1 } },
   {
     file: 'import-repeated.mjs',
-    isProof: true,
     quick: ['reset-after-effect@4 doubled', 'killed-after-effect@4 doubled'],
     all: { doubled: 10 },
   },
-  { file: 'export-rename.mjs', isProof: true, options: { outputs: ['out.txt'] }, quick: [], all: {} },
+  { file: 'export-rename.mjs', options: { outputs: ['out.txt'] }, quick: [], all: {} },
   {
     file: 'export-append.mjs',
     options: { outputs: ['out.txt'] },
@@ -62,7 +58,6 @@ export const plantedPrograms: readonly PlantedProgram[] = [
   },
   {
     file: 'exit-zero.mjs',
-    isProof: true,
     quick: [
       ...['unavailable@2', 'unavailable@3', 'reset-after-effect@2', 'revoked@1', 'revoked@2', 'revoked@3'].map(
         (id) => `${id} lost`,
@@ -73,7 +68,6 @@ export const plantedPrograms: readonly PlantedProgram[] = [
   },
   {
     file: 'throws-after-write.mjs',
-    isProof: true,
     quick: [
       ...['unavailable@3', 'reset-after-effect@2', 'reset-after-effect@3', 'killed-before-request@3'],
       ...['killed-after-effect@2', 'killed-after-effect@3', 'killed-before-file-write@1'],
@@ -82,7 +76,6 @@ export const plantedPrograms: readonly PlantedProgram[] = [
   },
   {
     file: 'never-ends.mjs',
-    isProof: true,
     quick: ['revoked@1 never-ends', 'revoked@2 never-ends'],
     all: { 'never-ends': 4 },
   },
