@@ -96,7 +96,7 @@ export interface FaultTestOptions<Context = undefined, Value = unknown> {
   /**
    * Options of the sandbox of each run, for example its data.
    *
-   * @default one organization with 12 conversations and 12 contacts
+   * @default one organization with 12 conversations and 12 contacts, or 3 of each for a program
    */
   readonly sandbox?: Omit<SandboxOptions, 'now'> | undefined
   /** Options of the job's client, for example `{ maxRetries: 0 }`. */

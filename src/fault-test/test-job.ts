@@ -92,7 +92,14 @@ export function optionsWithout<Options extends object>(...own: readonly string[]
   }
 }
 
-/** Shows the progress in one line, if stderr is a terminal. */
+let lastLine = performance.now()
+
+/** Shows the progress in one line if stderr is a terminal, and otherwise in a line each half minute. */
 export function showProgress(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[2K${text}`)
+  if (process.stderr.isTTY) {
+    process.stderr.write(`\r\u001b[2K${text}`)
+  } else if (text !== '' && performance.now() - lastLine > 30_000) {
+    lastLine = performance.now()
+    process.stderr.write(`${text}\n`)
+  }
 }

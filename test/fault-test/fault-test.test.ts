@@ -10,6 +10,7 @@ import {
   type FaultTestReport,
   faultTest,
 } from '../../src/fault-test/index.ts'
+import { showProgress } from '../../src/fault-test/test-job.ts'
 import type { Sandbox } from '../../src/sandbox/index.ts'
 
 const body_html = '<p>On it.</p>'
@@ -591,4 +592,17 @@ test.each([
   vi.stubGlobal('process', other)
   await expect(faultTest(readMe)).rejects.toThrow('A fault test simulates time with hooks that only Node has.')
   vi.unstubAllGlobals()
+})
+
+test('without a terminal, the progress is a line each half minute', () => {
+  const now = vi.spyOn(performance, 'now')
+  const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  for (const seconds of [0, 29, 31, 60, 62]) {
+    now.mockReturnValue(10_000_000 + seconds * 1_000)
+    showProgress(`${seconds} of 99`)
+  }
+  showProgress('')
+  const lines = write.mock.calls.map(([line]) => line)
+  vi.restoreAllMocks()
+  expect(lines).toEqual(['0 of 99\n', '31 of 99\n', '62 of 99\n'])
 })

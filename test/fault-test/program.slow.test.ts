@@ -10,6 +10,16 @@ test('starts a program again by its exit code', async () => {
   })
 })
 
+test('has three conversations, so that a program has few requests', async () => {
+  const replyToAll = `const { data } = await fetch(url + '/api/oauth/v1/conversations', { headers }).then((response) => response.json())
+    for (const { id } of data) await call('conversations/' + id + '/messages', { body_html: 'Hi' })`
+  const only = ['unavailable@1']
+  const { writes } = await faultTestProgram(programOf(replyToAll), { only, unseen: 'allowed' })
+  expect(writes).toEqual(Array(3).fill('messages.create'))
+  const sandbox = { conversations: 1 }
+  expect((await faultTestProgram(programOf(replyToAll), { only, sandbox, unseen: 'allowed' })).writes).toHaveLength(1)
+})
+
 describe('rejects', () => {
   const sends = programOf(byStatus)
   test.each<[what: string, command: string[], options: object, message: string]>([

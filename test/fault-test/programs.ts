@@ -93,5 +93,6 @@ export function faultTestPlanted(file: string, options: ProgramOptions = {}): Pr
   const command = file.endsWith('.sh')
     ? ['bash', path]
     : [process.execPath, '--import', './scripts/from-source.js', path]
-  return faultTestProgram(command, { unseen: 'allowed', ...options })
+  const sandbox = { conversations: 12, contacts: 12 }
+  return faultTestProgram(command, { unseen: 'allowed', sandbox, ...options })
 }

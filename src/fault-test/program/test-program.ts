@@ -74,6 +74,9 @@ const checks = {
   signal: checkSignal,
 } satisfies Record<keyof ProgramOptions, Check<unknown>>
 
+/** Few, because each request costs several starts of the program. One of these conversations is closed. */
+const fewItems = { conversations: 3, contacts: 3 }
+
 /** The faults of the option `quick`: the six that find most. */
 const quickFaults: readonly FaultName[] = [
   'unavailable',
@@ -90,7 +93,8 @@ const sameForReads: readonly FaultName[] = ['reset-after-effect', 'late-effect',
 /** Runs a program once for each of its requests and each fault, and once for each of its file writes and each kill. */
 export async function testProgram(givenCommand: readonly string[], given: ProgramOptions): Promise<FaultTestReport> {
   const command = checkCommand(givenCommand)
-  const { only, ...options } = readOptions(given, checks, '`faultTestProgram`')
+  const { only, ...read } = readOptions(given, checks, '`faultTestProgram`')
+  const options = { ...read, sandbox: { ...fewItems, ...read.sandbox } }
   if (process.platform === 'win32') {
     throw new SupportWorkspaceError('The fault test of a program needs process groups, which Windows does not have.', {
       hint: 'Run it on Linux or macOS, also in WSL.',
