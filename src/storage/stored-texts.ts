@@ -1,3 +1,4 @@
+import * as base64url from 'jose/base64url'
 import { SupportWorkspaceError } from '../errors/index.ts'
 import { randomId } from '../shared/bytes.ts'
 import { isObject, type JsonObject, parseObject } from '../shared/json.ts'
@@ -26,7 +27,8 @@ export class StoredTexts {
   async write(key: string, content: JsonObject): Promise<string> {
     // An encrypted text has a random initialization vector.
     if (this.#sealer !== undefined) return this.#sealer.seal({ key, content })
-    return plain + encode(JSON.stringify({ nonce: randomId(), key, content }))
+    // Errors of drivers can quote base64 without showing the text. It protects no secrets.
+    return plain + base64url.encode(JSON.stringify({ nonce: randomId(), key, content }))
   }
 
   /** @throws SupportWorkspaceError with the remedy `fix` if the text is damaged, or encrypted with another secret */
@@ -73,19 +75,10 @@ export function damaged(key: string, problem: string): SupportWorkspaceError {
   })
 }
 
-/** Returns a text as base64url, which errors of drivers can quote without showing the text. Protects no secrets. */
-function encode(text: string): string {
-  const bytes = Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join('')
-  return btoa(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
-}
-
 /** Returns undefined for what is no base64url. */
 function decode(text: string): string | undefined {
   try {
-    const bytes = Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (letter) =>
-      letter.charCodeAt(0),
-    )
-    return new TextDecoder().decode(bytes)
+    return new TextDecoder().decode(base64url.decode(text))
   } catch {
     return undefined
   }
