@@ -1,6 +1,6 @@
 import type { SupportWorkspace, TokenIdentities } from '../client/index.ts'
 import { checkSignal } from '../core/index.ts'
-import { isSupportWorkspaceError, NotFoundError, RequestError, type SupportWorkspaceError } from '../errors/index.ts'
+import { isSupportWorkspaceError, NotFoundError, RequestError, SupportWorkspaceError } from '../errors/index.ts'
 import {
   type Sender as Person,
   type ServiceClock,
@@ -134,7 +134,8 @@ export class Sender {
       if (entry.state !== 'pending' || isOver(entry)) due.push({ key, entry })
     }
     if (due.length === 0) return []
-    const { organization, author } = await this.#identities.current()
+    const { organization, author, actor } = await this.#identities.current()
+    if (author === undefined && actor !== 'app') throw unknownAuthor()
     due.sort((one, other) => approvalOf(one.entry) - approvalOf(other.entry))
     const groups = new Map<string, string[]>()
     for (const { key, entry } of due) {
@@ -249,6 +250,12 @@ export class Sender {
 /** When an entry was approved. One of an earlier version says so only in its decisions. */
 function approvalOf({ approvedAt, decisions, digest }: ProposalEntry): number {
   return approvedAt ?? decisions.find((decision) => decision.digest === digest)?.at ?? 0
+}
+
+function unknownAuthor(): SupportWorkspaceError {
+  return new SupportWorkspaceError('The service does not say whose the token is, so nothing was sent.', {
+    ...{ remedy: 'retry', hint: 'The next `send` asks again.' },
+  })
 }
 
 function changed(key: string): ApprovalsError {

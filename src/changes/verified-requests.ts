@@ -1,4 +1,4 @@
-import { identityOf } from '../client/index.ts'
+import { identityOf, isWhole } from '../client/index.ts'
 import { InvalidArgumentError, type SupportWorkspaceError } from '../errors/index.ts'
 import { sha256 } from '../shared/bytes.ts'
 import { parseObject } from '../shared/json.ts'
@@ -45,16 +45,18 @@ export class VerifiedRequests {
     // The client says what is wrong with the response.
     if (me === undefined) return read
     try {
-      const { organization, author } = identityOf(me)
+      const identity = identityOf(me)
+      const { organization, author } = identity
       const place = await sha256(JSON.stringify([this.#address, organization]))
       this.place ??= place
       if (this.place !== place) throw otherOrganization()
       this.you = author
+      // Without the person, the next request asks again, because its own messages would count as those of others.
+      if (isWhole(identity)) this.#verified = authorization
     } catch (thrown) {
       this.refusal = thrown as SupportWorkspaceError
       throw thrown
     }
-    this.#verified = authorization
     return url === this.#address ? read : this.#send(url, init)
   }
 

@@ -5,4 +5,4 @@ export type { Contact, Conversation, Me, Message, User } from './generated/model
 export { schemas } from './lazy-schemas.ts'
 export { operations, type WriteOperationId } from './resources/built-in-operations.ts'
 export { scopesFor } from './resources/scopes-for.ts'
-export { identityOf, TokenIdentities } from './token-identity.ts'
+export { identityOf, isWhole, TokenIdentities } from './token-identity.ts'

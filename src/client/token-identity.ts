@@ -18,13 +18,16 @@ export interface TokenIdentity {
 /** How many identities are remembered. A client rarely uses more tokens at the same time. */
 const most = 10
 
+/** How long an identity is remembered, in milliseconds, so that one wrong answer does not stay for ever. */
+const longest = 300_000
+
 /**
  * Remembers whose each token is. The identity belongs to the token and not to the client, because a provider can return
  * the token of somebody else at any time.
  */
 export class TokenIdentities {
   /** By token. The one that was used last is the last. */
-  readonly #known = new Map<string, TokenIdentity>()
+  readonly #known = new Map<string, { readonly identity: TokenIdentity; readonly until: number }>()
   readonly #workspace: SupportWorkspace
   #asking: Promise<TokenIdentity> | undefined
 
@@ -41,7 +44,7 @@ export class TokenIdentities {
    */
   async latest(operation = '', required: readonly string[] = []): Promise<TokenIdentity> {
     const lacks = ({ scopes }: TokenIdentity) => required.filter((scope) => scopes?.includes(scope) === false)
-    const known = [...this.#known.values()].at(-1)
+    const known = this.#recall([...this.#known.keys()].at(-1))
     if (known !== undefined && lacks(known).length === 0) return known
     this.#asking ??= this.#ask(this.#workspace).finally(() => {
       this.#asking = undefined
@@ -53,9 +56,7 @@ export class TokenIdentities {
 
   /** Returns the identity of a token. Asks with a client that uses this token. */
   async of(token: string, ask: () => SupportWorkspace): Promise<TokenIdentity> {
-    const identity = this.#known.get(token) ?? (await this.#ask(ask()))
-    this.#remember(token, identity)
-    return identity
+    return this.#recall(token) ?? (await this.#ask(ask()))
   }
 
   /** Returns the identity of the token that a request would have now. Sends a request only if it is not known. */
@@ -64,7 +65,7 @@ export class TokenIdentities {
     const stop = new Error('The token is known.')
     try {
       return await this.#ask(this.#workspace, (token) => {
-        known = this.#known.get(token)
+        known = this.#recall(token)
         if (known !== undefined) throw stop
       })
     } catch (thrown) {
@@ -87,11 +88,25 @@ export class TokenIdentities {
     return identity
   }
 
+  /** Returns the identity of a token, which is the last one from now on. */
+  #recall(token = ''): TokenIdentity | undefined {
+    const known = this.#known.get(token)
+    this.#known.delete(token)
+    if (known === undefined || known.until < performance.now()) return undefined
+    this.#known.set(token, known)
+    return known.identity
+  }
+
   #remember(token: string, identity: TokenIdentity): void {
     this.#known.delete(token)
-    this.#known.set(token, identity)
+    if (isWhole(identity)) this.#known.set(token, { identity, until: performance.now() + longest })
     for (const oldest of [...this.#known.keys()].slice(0, -most)) this.#known.delete(oldest)
   }
+}
+
+/** Whether an identity says who the actor is. Only the token of an app has no person. */
+export function isWhole({ author, actor }: TokenIdentity): boolean {
+  return author !== undefined || actor === 'app'
 }
 
 /**

@@ -1158,6 +1158,32 @@ test('an answer without an organization has not refused the reply', async () => 
   expect([await send(working), sent()]).toEqual([['sent'], [body_html]])
 })
 
+test.each<[string, object]>([
+  ['no person', { user: null }],
+  ['an id of the person that is none', { user: { id: 5 } }],
+  ['another person', { user: { id: 'usr_other' } }],
+  ['another organization', { organization: { id: 'org_other' } }],
+])('an answer about the token with %s, for once, leaves the reply to a later `send`', async (_, odd) => {
+  // The approvals ask, and then their journal.
+  for (const nth of [1, 2]) {
+    const { sandbox, storage, approved, send, sent } = open()
+    await approved('r', body_html)
+    let asked = 0
+    const fetch = fetchOf(sandbox, async (response, url) => {
+      if (!url.endsWith('/me') || ++asked !== nth) return response
+      return Response.json({ ...((await response.json()) as object), ...odd }, response)
+    })
+    const approvals = new Approvals({ workspace: clientOf(sandbox, { fetch }), storage })
+    const isNobody = nth === 1 && !JSON.stringify(odd).includes('other')
+    const first = await send(approvals).catch((error: unknown) => error)
+    if (isNobody)
+      expect(first).toMatchObject({ remedy: 'retry', message: expect.stringContaining('whose the token is') })
+    await vi.advanceTimersByTimeAsync(isNobody ? 1 : 300_001)
+    await send(approvals)
+    expect(sent()).toEqual([body_html])
+  }
+})
+
 test.each<[string, unknown]>([
   ['null', null],
   ['an item without an id', {}],

@@ -28,6 +28,9 @@ describe('changes', () => {
     const id = firstOf(service)
     const users = [{ id: `usr_${id}` }, { id: 'usr_me' }, { id: 'usr_other' }, null]
     for (const user of users) service.addMessage(id, { user, is_ai_message: user?.id === 'usr_other' })
+    // The first answer lacks the person.
+    let asked = 0
+    service.answer = (path) => (path === '/me' && ++asked === 1 ? respond({ ...service.me, user: null }) : undefined)
     const changes: Change[] = []
     for await (const change of new Process(service, storage, { ...slow, passes: 1 }).feed) changes.push(change)
     expect(changes).toMatchObject([
