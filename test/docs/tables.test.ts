@@ -52,6 +52,16 @@ test('error-classes.md has every error class', async () => {
   expect(names.filter((name) => !read('docs/error-classes.md').includes(`\`${name}\``))).toEqual([])
 })
 
+test('jobs.md starts a script again as the table of exit codes says', () => {
+  const rows = [...read('docs/errors.md').matchAll(/^\| (\d+) \| .+ \| (\w+).+\|$/gm)]
+  const stopping = rows.filter(([, , verb]) => verb?.startsWith('stops')).map(([, code]) => code)
+  expect(rows).toHaveLength(5)
+  expect(stopping.sort()).toEqual(['1', '70', '77'])
+  const [, codes = ''] = /RestartPreventExitStatus=([\d ]+)`/.exec(read('docs/jobs.md')) ?? []
+  // The command also ends with 2 and 3.
+  expect(codes.split(' ').filter((code) => !['2', '3'].includes(code))).toEqual(stopping)
+})
+
 test('concepts.md quotes the compiler', () => {
   const [firstLine = ''] = read('test/types/app-client-error.txt').split('\n')
   const sentence = firstLine.replace(/^.*?: error TS\d+: /, '')

@@ -32,7 +32,13 @@ console.log(...report.writes)
 export const testing: Programs = {
   'docs/testing.md': {
     'reply.test.ts': passes('reply.test.ts', 2),
-    'login.test.ts': passes('login.test.ts', 1, { SUPPORT_WORKSPACE_REDIRECT_URI: undefined }),
+    'login.test.ts': passes('login.test.ts', 1, {
+      SUPPORT_WORKSPACE_URL: undefined,
+      SUPPORT_WORKSPACE_CLIENT_ID: undefined,
+      SUPPORT_WORKSPACE_CLIENT_SECRET: undefined,
+      SUPPORT_WORKSPACE_REDIRECT_URI: undefined,
+      LOGIN_SECRET: undefined,
+    }),
     'msw.test.ts': passes('msw.test.ts', 1),
   },
   'docs/fault-tests.md': {
