@@ -62,6 +62,8 @@ export class Approvals {
   readonly #records: Records
   readonly #identities: TokenIdentities
   readonly #sender: Sender
+  /** When the last approval was made. */
+  #approvedAt = 0
 
   /** @throws InvalidArgumentError if an option is invalid. */
   constructor(options: ApprovalsOptions) {
@@ -155,6 +157,9 @@ export class Approvals {
     const edit =
       body === undefined || before === undefined ? undefined : await editOf(this.#workspace, before.content, body)
     const wanted = edit?.digest ?? digest
+    // Two in the same millisecond are sent in their order.
+    this.#approvedAt = Math.max(Date.now(), this.#approvedAt + 1)
+    const approvedAt = this.#approvedAt
     const approval: ProposalDecision = { decision: 'approved', by, at: Date.now(), digest: wanted }
     return this.#change(key, (now) => {
       const decisions = [...(now?.decisions ?? []), approval]
@@ -169,7 +174,7 @@ export class Approvals {
       if (!isSeen) throw notAllowed(key, 'approved', now, 'is not what the person saw')
       const { body } = toProposal(key, now)
       const earlier = wanted === digest ? now.earlier : [...now.earlier, { digest, body }]
-      return written({ ...now, ...edit, earlier, state: 'approved', decisions, approvedAt: approval.at })
+      return written({ ...now, ...edit, earlier, state: 'approved', decisions, approvedAt })
     })
   }
 

@@ -48,6 +48,12 @@ function quiet<Target extends object>(target: Target, look: (argument: unknown) 
         return result
       }
     },
+    // For a spread: `{ ...client }`.
+    ownKeys: () => Reflect.ownKeys(target),
+    getOwnPropertyDescriptor(_, name) {
+      const found = Reflect.getOwnPropertyDescriptor(target, name)
+      return found && { ...found, configurable: true }
+    },
   })
 }
 

@@ -2,7 +2,16 @@ import type { Operation } from '../core/index.ts'
 import { recordFields, type WriteRecord } from '../journal/interface.ts'
 import { sha256 } from '../shared/bytes.ts'
 import { isObject, type JsonObject, parseObject, sortedJson } from '../shared/json.ts'
-import { type FieldChecks, hasFields, isListOf, isOneOf, isOptional, isRecordOf, isText } from '../storage/interface.ts'
+import {
+  type FieldChecks,
+  hasFields,
+  isCount,
+  isListOf,
+  isOneOf,
+  isOptional,
+  isRecordOf,
+  isText,
+} from '../storage/interface.ts'
 
 /**
  * The state of a proposal:
@@ -148,10 +157,14 @@ export async function digestOf(content: ApprovedContent, version = 'v1'): Promis
   return `${version}:${await algorithms[version]?.(content)}`
 }
 
-/** Whether an entry has the content of its digest and, unless it is pending, the last approval is of this digest. */
-export async function isIntact({ state, decisions, digest, content }: ProposalEntry): Promise<boolean> {
+/**
+ * Whether an entry has the content of its digest and, unless it is pending, the last approval is of this digest. What is
+ * being sent has a record of it.
+ */
+export async function isIntact({ state, decisions, digest, content, write }: ProposalEntry): Promise<boolean> {
   const approval = decisions.findLast(({ decision }) => decision === 'approved')
   if (state !== 'pending' && approval?.digest !== digest) return false
+  if (state === 'sending' && write === undefined) return false
   const [version = ''] = digest.split(':')
   return Object.hasOwn(algorithms, version) && (await digestOf(content, version)) === digest
 }
@@ -167,7 +180,7 @@ const contentFields: FieldChecks<ApprovedContent> = {
 
 /** The checks of each field of an entry. */
 export const fields: FieldChecks<ProposalEntry> = {
-  epoch: Number.isSafeInteger,
+  epoch: (value) => isCount(value) && value > 0,
   state: isOneOf(...states),
   content: hasFields(contentFields),
   ...{ digest: isText, proposedAt: Number.isFinite, endedAt: isOptional(Number.isFinite) },

@@ -67,6 +67,12 @@ describe('a proposal', () => {
     expect(await propose('<p>Another text.</p>', { again: true })).toMatchObject({ state: 'sent' })
   })
 
+  test('may be made with a copy of the client', async () => {
+    const { approvals, conversation } = open()
+    const write = (client: SupportWorkspace<'self'>) => ({ ...client }).messages.create(conversation, { body_html })
+    expect(await approvals.propose('r', write)).toMatchObject({ state: 'pending', body: { body_html } })
+  })
+
   test('is one write, without headers', async () => {
     const { approvals, conversation } = open()
     const create = (client: SupportWorkspace<'self'>) => client.messages.create(conversation, { body_html })
@@ -542,6 +548,18 @@ describe('what is stored', () => {
     expect(sent()).toEqual([])
   })
 
+  test('is not sent again, and told, if it was being sent and has lost the record of it', async () => {
+    const { sandbox, storage, propose, approve, approvals, sent } = open()
+    await propose()
+    await approve()
+    sandbox.faults.add({ method: 'POST', path: /messages$/, status: 503 })
+    await Array.fromAsync(approvals.send())
+    await change(storage, '"write":', '"lost":')
+    const [result] = await Array.fromAsync(approvals.send())
+    expect(result).toMatchObject({ state: 'unconfirmed', error: { message: expect.stringContaining('is not what') } })
+    expect(sent()).toEqual([])
+  })
+
   test('is left alone by a client of another service', async () => {
     const { sandbox, storage, propose, approve, send, sent } = open()
     await propose(body_html, { basis: null })
@@ -694,7 +712,7 @@ describe('what is stored', () => {
     expect([await send(), sent()]).toEqual([['stale'], ['<p>one</p>']])
   })
 
-  test.each(['"format":2', '"state":"maybe"', '"author":5'])('is refused with %s', async (field) => {
+  test.each(['"format":2', '"state":"maybe"', '"author":5', '"epoch":-1'])('is refused with %s', async (field) => {
     const { storage, approvals, propose } = open()
     await propose()
     const [name] = field.split(':') as [string]
@@ -1079,6 +1097,18 @@ test('what is approved anew after it was found absent is sent in the order of th
   await approvals.approve('second', { digest: second?.digest ?? '', by: 'cleo' })
   await send()
   expect(sent()).toEqual(['<p>second</p>', '<p>r</p>'])
+})
+
+test('what was approved in the same millisecond is sent in the order of approval', async () => {
+  const { approvals, propose, send, sent } = open()
+  const keys = ['a', 'b', 'c']
+  const digests = new Map<string, string>()
+  for (const key of keys) digests.set(key, (await propose(`<p>${key}</p>`, { basis: null }, key)).digest)
+  const now = Date.now()
+  for (const key of keys.toReversed()) await approvals.approve(key, { digest: digests.get(key) ?? '', by: 'may' })
+  expect(Date.now()).toBe(now)
+  await send()
+  expect(sent()).toEqual(['<p>c</p>', '<p>b</p>', '<p>a</p>'])
 })
 
 test('what an earlier version has approved is sent in the order of approval', async () => {
