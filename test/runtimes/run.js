@@ -1,9 +1,9 @@
 /**
- * Packs the built SDK, installs the tarball here, and runs the smoke test against one sandbox: in each runtime, or in
- * production builds of each bundler.
+ * Packs the built SDK, installs it here with the runtimes or the bundlers, and runs the smoke test against one sandbox in
+ * each of them.
  *
- *   npm install --omit=dev && npm start
- *   npm install && npm start -- bundlers
+ *   npm run test:runtimes
+ *   npm run test:bundlers
  */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -25,7 +25,9 @@ const node24 = `${root}node_modules/node/bin/node`
 const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', here], { cwd: root })
 const [{ filename }] = JSON.parse(stdout)
 const areBundlers = process.argv[2] === 'bundlers'
-const options = ['--no-save', '--no-package-lock', '--no-audit', '--no-fund', ...(areBundlers ? [] : ['--omit=dev'])]
+const quiet = ['--no-save', '--no-package-lock', '--no-audit', '--no-fund']
+// Some runtimes are downloaded by a script of their package.
+const options = [...quiet, '--ignore-scripts=false', ...(areBundlers ? [] : ['--omit=dev'])]
 await run('npm', ['install', ...options, `./${filename}`], { cwd: here })
 
 const { startSandbox } = await import('support-workspace-sdk/sandbox')
