@@ -582,7 +582,8 @@ describe('errors', () => {
     },
   )
 
-  test.each(faults)(
+  // Each kind is tested with one conversation, above.
+  test.each(faults.filter((_, index) => index % 3 === 0))(
     'of ten conversations stop neither the audit, nor deletions, nor the others: %s',
     async (name, answer) => {
       const service = new SimulatedService({ conversations: 30, messages: 1, follows: false })

@@ -9,7 +9,7 @@ import { simulateTime } from './simulated-time.ts'
 const clock = simulateTime()
 
 /** `npm run proofs` runs many more. */
-const seeds = Number(process.env.FEED_SEEDS ?? 8)
+const seeds = Number(process.env.FEED_SEEDS ?? 5)
 
 const timeout = 60_000 + seeds * 1000
 
