@@ -41,7 +41,8 @@ export function addFaultTest(program: Command, terminal: Terminal): void {
 }
 
 const environment = `
-Each run has a new sandbox with three conversations. The program is told by its environment:
+Each run has a new sandbox with three conversations, which the environment of
+the program names:
   SUPPORT_WORKSPACE_URL     the address of the sandbox
   SUPPORT_WORKSPACE_TOKEN   a token of it that acts as a person
   SUPPORT_WORKSPACE_FOLDER  the folder of the run, which survives kills
