@@ -92,6 +92,12 @@ const sabotages: readonly Sabotage[] = [
     'this.#pause(error, attempt, undefined, conversationId)',
   ],
   [
+    'a conversation is asked again before the time it named',
+    'reader.ts',
+    '> Date.now()) return undefined',
+    '< 0) return',
+  ],
+  [
     'an outage of slow requests is taken for a broken conversation',
     'reader.ts',
     'if (wasOutage) began = Date.now()\n          else if',

@@ -36,12 +36,17 @@ const mostRejected = 3
 const mostAttempts = 3
 const longestAttempts = 60_000
 
+/** How long the feed waits at most if the service asks for it, in milliseconds. */
+const longestWait = 3_600_000
+
 /** Reads the lists of the service, and waits out what goes wrong. */
 export class Reader {
   readonly #client: SupportWorkspace
   readonly #settings: FeedSettings
   readonly #requests: VerifiedRequests
   readonly #withoutLimit = new Set<keyof Items>()
+  /** Until when a conversation must not be read, by its id. In milliseconds of this machine's time. */
+  readonly #resting = new Map<string, number>()
 
   constructor(settings: FeedSettings, counts: Counts) {
     this.#settings = settings
@@ -186,10 +191,16 @@ export class Reader {
 
   /** Returns undefined if a conversation cannot be read. It is then skipped until the next pass. */
   async #ofConversation<Value>(id: string, read: () => Promise<Value>): Promise<Value | undefined> {
+    if ((this.#resting.get(id) ?? 0) > Date.now()) return undefined
+    this.#resting.delete(id)
     try {
       return await read()
     } catch (error) {
       this.#throwIfOfAll(error)
+      // Without this, its 429s would be the only answers of passes without changes, and the rate limiter would take them
+      // for an outage. What the limiter has not sent says nothing about the conversation.
+      const isRefused = error instanceof RateLimitError && error.outcome !== 'not-sent'
+      if (isRefused) this.#resting.set(id, Date.now() + waitOf(error))
       this.report({ error, conversationId: id })
       return undefined
     }
@@ -206,17 +217,21 @@ export class Reader {
    *
    * @param longest how long to wait at most if the service asks for it, in milliseconds
    */
-  async #pause(error: unknown, attempt: number, longest = 3_600_000, conversationId?: string): Promise<void> {
+  async #pause(error: unknown, attempt: number, longest = longestWait, conversationId?: string): Promise<void> {
     const { signal } = this.#settings
     throwIfAborted(signal)
     if (this.#requests.refusal !== undefined) throw this.#requests.refusal
     if (!isPassing(error)) throw error
     const backoff = Math.min(60_000, 1000 * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2)
-    const asked = error instanceof ApiError ? (error.retryAfter ?? 0) * 1000 : 0
-    const retryIn = Math.max(backoff, Math.min(asked, longest))
+    const retryIn = Math.max(backoff, Math.min(waitOf(error), longest))
     this.report({ error, retryIn, conversationId })
     await sleep(retryIn, signal)
   }
+}
+
+/** Returns how long the service asks to wait, in milliseconds. */
+function waitOf(error: unknown): number {
+  return error instanceof ApiError ? Math.min((error.retryAfter ?? 0) * 1000, longestWait) : 0
 }
 
 /** Whether repeating can help. */

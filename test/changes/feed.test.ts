@@ -635,6 +635,26 @@ describe('errors', () => {
     expect(changes.filter((change) => change.startsWith('messages')).sort()).toEqual(added.sort())
   })
 
+  test('of a conversation that asks for an hour come once an hour, and it is read afterwards', async () => {
+    const service = new SimulatedService({ conversations: 3, follows: false })
+    const storage = await filled(service)
+    const broken = firstOf(service)
+    service.touch(broken)
+    const message = service.addMessage(broken)
+    const started = clock.now
+    let refused = 0
+    service.answer = (path) => {
+      if (!isMessagesOf(path, [broken]) || clock.now - started > 10_000_000) return undefined
+      refused += 1
+      return forAnHour(429)
+    }
+    const run = new Process(service, storage, { ...slow, interval: 30_000, passes: 500 })
+    const changes = await run.read()
+    expect(refused).toBe(3)
+    expect(run.problems).toHaveLength(2 * 3)
+    expect(changes).toEqual([`conversations updated ${broken}`, `messages created ${message}`])
+  })
+
   test('of an outage in which requests take long are not taken for those of a conversation', async () => {
     const service = new SimulatedService({ conversations: 3 })
     let left = 3
@@ -875,6 +895,10 @@ describe('errors', () => {
     const added = [broken, other].map((id) => service.addMessage(id))
     service.hidden.add(broken)
     listFirst(service, JSON.stringify({ ...entry, extra: 'deep' }).replace('"deep"', deep))
+    const list = service.answer
+    // It is in the list, so this does not mean that it is gone.
+    service.answer = (path, ...rest) =>
+      isMessagesOf(path, [broken]) ? failure(404, 'not_found') : list?.(path, ...rest)
     const run = new Process(service, storage, { ...slow, passes: 3 })
     expect((await run.read()).sort()).toEqual([
       ...[`conversations deleted ${gone}`, `conversations updated ${other}`, `messages created ${added[1]}`],
