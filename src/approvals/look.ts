@@ -95,9 +95,11 @@ export class Look {
   }
 
   #notSent(reason: string, { remedy = 'fix', ...details }: ErrorDetails): RequestError {
-    const operation = this.entry.content.operation.id
     return new RequestError(`"${this.#key}" was not sent, because ${reason}.`, {
-      ...{ operation, outcome: 'not-sent', remedy, ...details },
+      ...details,
+      operation: this.entry.content.operation.id,
+      outcome: 'not-sent',
+      remedy,
     })
   }
 }

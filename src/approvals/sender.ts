@@ -254,7 +254,8 @@ function approvalOf({ approvedAt, decisions, digest }: ProposalEntry): number {
 
 function unknownAuthor(): SupportWorkspaceError {
   return new SupportWorkspaceError('The service does not say whose the token is, so nothing was sent.', {
-    ...{ remedy: 'retry', hint: 'The next `send` asks again.' },
+    remedy: 'retry',
+    hint: 'The next `send` asks again.',
   })
 }
 

@@ -21,7 +21,7 @@ const lineBreaks = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu
 /**
  * Shorter secrets, such as `token` in a test, are not redacted: removing them would garble ordinary words.
  */
-const shortestSecret = 8
+export const shortestSecret = 8
 
 /** A longer secret is recognized by its start: comparing more characters would take too long in a hostile text. */
 const longestStart = 100

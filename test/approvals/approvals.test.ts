@@ -12,6 +12,7 @@ import { type KeyValueStorage, memoryStorage } from 'support-workspace-sdk/stora
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { rejection } from '../helpers/client.ts'
 import { failingCallbacks } from '../helpers/failing-callbacks.ts'
+import { listedWithFailingCallbacks } from '../helpers/listed-with-failing-callbacks.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'
 import { digestAtOnce } from '../journal/digest-at-once.ts'
 import { clientOf, decoded as contentOf, encoded, fetchOf, skipWaits } from '../journal/helpers.ts'
@@ -536,25 +537,16 @@ describe('what is stored', () => {
     expect([await send(), sent()]).toEqual([[], []])
   })
 
-  test('is not sent again by an unconfirmed record whose text was edited', async () => {
+  test.each([
+    ['whose text was edited', 'On its way.', 'Pay here.'],
+    ['whose record is lost', '"write":', '"lost":'],
+  ])('is not sent again, and told, if it is an unconfirmed one %s', async (_, from, to) => {
     const { sandbox, storage, propose, approve, approvals, sent } = open()
     await propose()
     await approve()
     sandbox.faults.add({ method: 'POST', path: /messages$/, status: 503 })
     await Array.fromAsync(approvals.send())
-    await change(storage, 'On its way.', 'Pay here.')
-    const [result] = await Array.fromAsync(approvals.send())
-    expect(result).toMatchObject({ state: 'unconfirmed', error: { message: expect.stringContaining('is not what') } })
-    expect(sent()).toEqual([])
-  })
-
-  test('is not sent again, and told, if it was being sent and has lost the record of it', async () => {
-    const { sandbox, storage, propose, approve, approvals, sent } = open()
-    await propose()
-    await approve()
-    sandbox.faults.add({ method: 'POST', path: /messages$/, status: 503 })
-    await Array.fromAsync(approvals.send())
-    await change(storage, '"write":', '"lost":')
+    await change(storage, from, to)
     const [result] = await Array.fromAsync(approvals.send())
     expect(result).toMatchObject({ state: 'unconfirmed', error: { message: expect.stringContaining('is not what') } })
     expect(sent()).toEqual([])
@@ -611,14 +603,8 @@ describe('what is stored', () => {
       await propose(body_html, {}, 'next')
       if (shelf === 'final') return
       expect(await rejection(approvals.list())).toMatchObject({ name: 'ApprovalsError', key: 'bad' })
-      for (const [, fail] of [['returns', () => {}] as const, ...failingCallbacks(new Error('no log'))]) {
-        const onUnreadable = vi.fn(fail as () => void)
-        const unhandled = await unhandledDuring(async () => {
-          expect(await approvals.list({ onUnreadable })).toMatchObject([{ key: 'next' }])
-        })
-        expect(onUnreadable.mock.calls).toMatchObject([[{ name: 'ApprovalsError', key: 'bad' }]])
-        expect(unhandled).toEqual([])
-      }
+      const told = await listedWithFailingCallbacks((options) => approvals.list(options))
+      for (const each of told) expect(each).toMatchObject([[{ key: 'next' }], { name: 'ApprovalsError', key: 'bad' }])
     })
 
     test('goes on with what was approved later in the same conversation', async () => {

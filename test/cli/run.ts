@@ -149,7 +149,7 @@ function checkJson({ stdout, stderr }: Running['output']): void {
 
 let known: Promise<ReadonlySet<string>> | undefined
 
-/** Throws if a message names an option that no command has. A mistyped one that it repeats is in quotes. */
+/** Throws if a message names an option that no command has. A mistyped one is in quotes, and a value in a URL follows a `=`. */
 async function checkFlags(stderr: string): Promise<void> {
   known ??= run(['commands', '--json']).then(({ lines: [{ options, commands }] }) => {
     const all: { flags: string }[] = [options, ...commands.map((command: typeof options) => command.options)].flat()
@@ -157,7 +157,7 @@ async function checkFlags(stderr: string): Promise<void> {
     return new Set(['--no', '--help', '--use-system-ca', ...all.flatMap(({ flags }) => flags.match(/--[\w-]+/g) ?? [])])
   })
   const flags = await known
-  const unknown = stderr.match(/(?<![\w"-])--\w[\w-]*/g)?.find((flag) => !flags.has(flag))
+  const unknown = stderr.match(/(?<![\w"=-])--\w[\w-]*/g)?.find((flag) => !flags.has(flag))
   if (unknown !== undefined) throw new Error(`A message advises ${unknown}, which no command has: ${stderr}`)
 }
 

@@ -155,6 +155,12 @@ describe('a /me response without an identity', () => {
     expect(await store.list().toArray()).toMatchObject([{ key, scopes: whole.scopes }])
   })
 
+  test('can have a name that looks like credentials', async () => {
+    const organization = { id: 'o', display_name: 'Basic PlumbingServices24 swot_1' }
+    const { name } = (await storeWith({ ...whole, organization }).save('abcdefabcdef0123456789')).organization
+    expect(name).toBe(organization.display_name)
+  })
+
   test('is refused without the application of the store', async () => {
     const { application: _, ...unnamed } = { ...whole, actor: 'app' }
     const client = { fetch: async () => Response.json(unnamed), validation: 'off' } as const

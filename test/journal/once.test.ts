@@ -6,8 +6,7 @@ import { type KeyValueStorage, memoryStorage, sqliteStorage } from 'support-work
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { rejection } from '../helpers/client.ts'
-import { failingCallbacks } from '../helpers/failing-callbacks.ts'
-import { unhandledDuring } from '../helpers/unhandled.ts'
+import { listedWithFailingCallbacks } from '../helpers/listed-with-failing-callbacks.ts'
 import { digestAtOnce } from './digest-at-once.ts'
 import {
   absent,
@@ -839,14 +838,9 @@ describe('the storage', () => {
     await reply()
     await storage.compareAndSet('writes:other', null, 'damaged')
     expect(await rejection(journal.list())).toMatchObject({ name: 'WriteJournalError', key: 'other', remedy: 'fix' })
-    for (const [, fail] of [['returns', () => {}] as const, ...failingCallbacks(new Error('no log'))]) {
-      const onUnreadable = vi.fn(fail as () => void)
-      const unhandled = await unhandledDuring(async () => {
-        expect(await journal.list({ onUnreadable })).toMatchObject([{ key: 'reply' }])
-      })
-      expect(onUnreadable.mock.calls).toMatchObject([[{ name: 'WriteJournalError', key: 'other' }]])
-      expect(unhandled).toEqual([])
-    }
+    const told = await listedWithFailingCallbacks((options) => journal.list(options))
+    for (const each of told)
+      expect(each).toMatchObject([[{ key: 'reply' }], { name: 'WriteJournalError', key: 'other' }])
   })
 
   const tokens = ['plain:eyJ0b2tlbiI6MX0', 'swot_secret123', 'a'.repeat(80)]
