@@ -17,7 +17,7 @@ const required = { REQUIRE_REDIS: '1', REQUIRE_POSTGRES: '1' }
 const checks: readonly Step[] = [
   { title: 'tests', command: 'npm test', env: required },
   { title: 'slow tests', command: 'npm run --ignore-scripts test:slow', env: required, usesBuild: true },
-  { title: 'proofs, in their short form', command: 'npm run test:proofs', env: required },
+  { title: 'proofs, in their short form', command: 'npm run --ignore-scripts test:proofs', env: required, usesBuild: true },
   { title: 'Chromium', command: 'npm run --ignore-scripts test:browser', usesBuild: true },
   { title: 'runtimes', command: 'npm run --ignore-scripts test:runtimes', usesBuild: true },
   { title: 'types', command: 'npm run typecheck' },

@@ -9,7 +9,7 @@ import { describe, expect, type TestContext, test, vi } from 'vitest'
 import { Random } from '../../test/helpers/random.ts'
 import { isFull } from '../is-full.ts'
 
-const cli = fileURLToPath(new URL('../../src/cli/cli.ts', import.meta.url))
+const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const kills = isFull ? 100 : 1
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
 const patient = { timeout: kills * 10_000 + 120_000 }

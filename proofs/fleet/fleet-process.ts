@@ -21,8 +21,7 @@ export class FleetProcess {
   /** `log` is a file for what the processes print. */
   constructor(environment: NodeJS.ProcessEnv, log?: string) {
     const path = fileURLToPath(new URL('../../examples/fleet-sync/start.ts', import.meta.url))
-    const preload = new URL('../../scripts/from-source.js', import.meta.url).href
-    const env = { ...process.env, ...environment, NODE_OPTIONS: `--import=${preload}` }
+    const env = { ...process.env, ...environment }
     this.#supervisor = spawn(process.execPath, [path], { env, stdio: ['ignore', 'ignore', 'pipe'] })
     this.ended = once(this.#supervisor, 'close').then(([code]) => code)
     this.#supervisor.once('exit', () => {

@@ -1,7 +1,7 @@
 // A process that makes one write through a journal, and kills itself before one of its steps: a call of the storage, or a
 // request, before it leaves and after its response.
-import { SupportWorkspace } from '../../src/index.ts'
-import { WriteJournal } from '../../src/journal/index.ts'
+import { SupportWorkspace } from 'support-workspace-sdk'
+import { WriteJournal } from 'support-workspace-sdk/journal'
 import { open } from '../../test/connections/helpers/open-storage.ts'
 
 /** What a process is started with. */

@@ -35,8 +35,7 @@ class Supervised {
 
   async #run(program: string, env: NodeJS.ProcessEnv): Promise<void> {
     while (!this.#isStopped) {
-      const options = ['--import', path('scripts/from-source.js'), program]
-      this.#child = spawn(process.execPath, options, { env, stdio: ['ignore', 'ignore', 'inherit'] })
+      this.#child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'ignore', 'inherit'] })
       await once(this.#child, 'exit')
     }
   }

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
 
-const cli = fileURLToPath(new URL('../../src/cli/cli.ts', import.meta.url))
+const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const startSandbox = useSandboxes()
 const createFolder = useFolder()
 const running: ChildProcess[] = []

@@ -12,7 +12,7 @@ import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
 import { run } from './run.ts'
 
-const cli = fileURLToPath(new URL('../../src/cli/cli.ts', import.meta.url))
+const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const startSandbox = useSandboxes()
 const createFolder = useFolder()
 

@@ -54,8 +54,7 @@ async function startFleet(context: TestContext, databaseUrl: string, options?: S
     /** Starts `worker.ts` or `start.ts`. */
     startProcess: (name: string, more = {}) => {
       const path = fileURLToPath(new URL(`../../examples/fleet-sync/${name}`, import.meta.url))
-      const preload = new URL('../../scripts/from-source.js', import.meta.url).href
-      const env = { ...process.env, ...environment, NODE_OPTIONS: `--import=${preload}`, ...more }
+      const env = { ...process.env, ...environment, ...more }
       const started = fork(path, { env, silent: true })
       processes.push(started)
       return started

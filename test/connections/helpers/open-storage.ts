@@ -1,5 +1,5 @@
 // Opens the storage that the query of this module's URL names, such as `?redis=/tmp/redis.sock`. Other processes import it too.
-import { postgresStorage, redisStorage, sqliteStorage } from '../../../src/storage/index.ts'
+import { postgresStorage, redisStorage, sqliteStorage } from 'support-workspace-sdk/storage'
 import type { OpenStorage } from '../../storage/contract.ts'
 
 /** Each loads only its own client, because tests start many processes. */

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { chromium } from 'playwright-core'
 import { expect, onTestFinished, vi } from 'vitest'
+import { isFull } from '../../../proofs/is-full.ts'
 import { addHostileMessage } from '../../browser/helpers/hostile-message.ts'
 import { startRedis } from '../../fleet/helpers/redis-server.ts'
 import { compilers } from '../../package/consumers.ts'
@@ -237,7 +238,8 @@ console.log(names.includes('RateLimitError'), (await impatient.me()).actor)`
 
   'docs/polling.md': {
     'watch.mts': async (reader) => {
-      const { run, sandbox, folder } = reader
+      const { run, folder } = reader
+      const sandbox = await reader.useSandbox({ conversations: 10 })
       const lists = () =>
         sandbox.requests.filter(({ operation, query }) => operation === 'listConversations' && !query.after)
       const watchUntilRevoked = async (arrange: () => void, file = 'watch.mts') => {
@@ -303,7 +305,8 @@ console.log(names.includes('RateLimitError'), (await impatient.me()).actor)`
         const tsc = join(dirname(compilers[version] ?? ''), 'bin/tsc')
         return spawnSync(process.execPath, [tsc, '--pretty', 'false'], { cwd: folder, encoding: 'utf8' }).stdout
       }
-      expect(compile('7.0')).toBe('')
+      expect(compile('6.0')).toBe('')
+      if (!isFull) return
       // Without a setting, TypeScript says what the page on troubleshooting quotes.
       const { compilerOptions } = JSON.parse(settings)
       const { allowImportingTsExtensions, ...others } = compilerOptions

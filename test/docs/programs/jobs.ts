@@ -122,7 +122,8 @@ async function draftBesideFailures(reader: Reader): Promise<void> {
 
 /** A person approves an edit, the same draft again, a draft that is stale by then, and rejects one. */
 async function approveReplies(reader: Reader): Promise<void> {
-  const { run, sandbox } = reader
+  const { run } = reader
+  const sandbox = await reader.useSandbox({ conversations: 3 })
   const [{ id } = { id: '' }] = sandbox.state.conversations
   /** Lets the customer write while the worker runs. Returns the key and the digest of the draft. */
   const draft = async (question: string, sent?: string): Promise<[key: string, digest: string]> => {
@@ -174,7 +175,8 @@ async function approveReplies(reader: Reader): Promise<void> {
 }
 
 async function reply(reader: Reader): Promise<void> {
-  const { run, sandbox } = reader
+  const { run } = reader
+  const sandbox = await reader.useSandbox({ conversations: 12 })
   const waiting = waitingIn(sandbox).length
   expect(waiting).toBeGreaterThan(5)
   // A run that is killed after the service has applied the third reply, before the journal knows it, and the next one.

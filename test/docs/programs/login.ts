@@ -4,6 +4,7 @@ import { request } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import type { Fault, Sandbox } from 'support-workspace-sdk/sandbox'
 import { expect, onTestFinished } from 'vitest'
+import { isFull } from '../../../proofs/is-full.ts'
 import { findPostgres, startPostgres } from '../../fleet/helpers/postgres-server.ts'
 import { startRedis } from '../../fleet/helpers/redis-server.ts'
 import { Browser } from '../../oauth/helpers/browser.ts'
@@ -471,6 +472,7 @@ export const login: Programs = {
       } else if (process.env.REQUIRE_POSTGRES === '1') throw new Error('There is no postgres.')
     },
     'own-storage.test.mts': async ({ run }) => {
+      if (!isFull) return
       const { code, stdout } = await run({ file: 'node_modules/vitest/vitest.mjs', args: ['run'] })
       expect(stdout).toMatch(/Tests +15 passed \(15\)/)
       expect(code).toBe(0)
