@@ -9,7 +9,7 @@ export default defineConfig({
     include: [
       'test/{core,client,oauth,connections,rate-limiter,shared}/**/*.test.ts',
       // The guard of a write, and what middleware around a journal repeats.
-      'test/journal/once.test.ts',
+      'test/journal/{before,once}.test.ts',
       'test/*.test.ts',
     ],
     exclude: [

@@ -1,7 +1,7 @@
 // A process that runs a feed for some passes, and kills itself before one of its steps: a call of the storage or a request.
 import { appendFileSync } from 'node:fs'
-import { ChangeFeed } from 'support-workspace-sdk/changes'
 import { SupportWorkspace } from 'support-workspace-sdk'
+import { ChangeFeed } from 'support-workspace-sdk/changes'
 import { open } from '../../test/connections/helpers/open-storage.ts'
 
 /** What a process is started with. */

@@ -326,12 +326,14 @@ describe('the code of a refusal', () => {
     }
   })
 
-  test('counts although the body is cut off after it', async () => {
+  test.each<[string, UnderlyingSourcePullCallback<ReadableStreamDefaultController>]>([
+    ['is cut off', (controller) => controller.error(new TypeError('terminated'))],
+    ['does not end', () => new Promise(() => {})],
+  ])('counts although the body %s after it', async (_, pull) => {
     const start = (controller: ReadableStreamDefaultController) =>
       controller.enqueue(new TextEncoder().encode('{"error":"insufficient_scope"}'))
-    const pull = (controller: ReadableStreamDefaultController) => controller.error(new TypeError('terminated'))
     const body = new ReadableStream({ start, pull }, { highWaterMark: 0 })
-    const client = makeClient({ fetch: async () => new Response(body, { status: 403 }), maxRetries: 0 })
+    const client = makeClient({ fetch: async () => new Response(body, { status: 403 }), maxRetries: 0, timeout: 5 })
     expect(await rejection(client.me())).toMatchObject({ name: 'InsufficientScopeError' })
   })
 
