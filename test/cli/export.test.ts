@@ -65,10 +65,10 @@ describe('export', () => {
     )
   })
 
-  describe.each([404, 500])('a conversation whose messages answer %i', (status) => {
-    const withMessages = ['--with', 'messages'] as const
-
-    test('is named and does not block the others, and the next run tries it again', async () => {
+  test.each([404, 500])(
+    'a conversation whose messages answer %i is named and does not block the others, and the next run tries it again',
+    async (status) => {
+      const withMessages = ['--with', 'messages'] as const
       jitter(0)
       const ids = sandbox.state.conversations.map(({ id }) => id)
       const [, , , broken = ''] = ids
@@ -91,8 +91,8 @@ describe('export', () => {
       ).toEqual([...ids].sort())
       expect(readdirSync(folder).sort()).toEqual(['out.ndjson', 'out.ndjson.checkpoint'])
       expect((await exportTo('out.ndjson', ...withMessages)).failure.note).toContain('is complete')
-    })
-  })
+    },
+  )
 
   test.each([
     ['a token that is revoked', { status: 401 }, 77],

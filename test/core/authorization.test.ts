@@ -81,13 +81,6 @@ describe('onInvalidToken', () => {
     expect(fetch.requests).toHaveLength(1)
   })
 
-  test('is called for each refused call', async () => {
-    const accessToken = tokenSource(() => {})
-    const client = makeClient({ fetch: scripted(refusal(401, 'invalid_token')), accessToken })
-    await Promise.all([1, 2, 3].map(() => rejection(client.me())))
-    expect(accessToken.onInvalidToken).toHaveBeenCalledTimes(3)
-  })
-
   test('is optional: without it, the error of the 401 has no cause', async () => {
     const error = await rejection(makeClient({ fetch: scripted(refusal(401, 'invalid_token')) }).me())
     expect(error).toBeInstanceOf(AuthenticationError)
