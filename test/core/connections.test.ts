@@ -6,7 +6,7 @@ import { respondJson, startRawServer } from '../helpers/raw-server.ts'
 beforeEach(() => jitter(0))
 
 describe('connections', () => {
-  test('are reused over hundreds of error responses, because every body is read', async () => {
+  test('are reused over many error responses, because every body is read', async () => {
     const statuses = [400, 401, 403, 404, 422, 429, 500, 503]
     await using server = await startRawServer({
       onRequest(request) {
@@ -16,9 +16,9 @@ describe('connections', () => {
       },
     })
     const workspace = makeClient({ baseUrl: server.url })
-    for (let count = 0; count < 200; count += 1) await rejection(workspace.messages.create('c1', { body_html: 'x' }))
-    for (let count = 0; count < 100; count += 1) await rejection(workspace.me())
-    expect(server.requests.length).toBeGreaterThan(300)
+    for (let count = 0; count < 100; count += 1) await rejection(workspace.messages.create('c1', { body_html: 'x' }))
+    for (let count = 0; count < 50; count += 1) await rejection(workspace.me())
+    expect(server.requests.length).toBeGreaterThan(150)
     // A request may start before the platform has released the connection, but it does not open a new one each time.
     expect(server.connections).toBeLessThanOrEqual(3)
   })
