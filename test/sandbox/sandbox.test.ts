@@ -141,10 +141,13 @@ test('says what it needs in a runtime that is too old', async () => {
   await expect(startSandbox()).rejects.toThrow(message)
 })
 
-test('a colleague changes and removes only what there is', () => {
-  const { state, updateConversation, removeItem } = createSandbox({ organizations: 1 })
+test('a colleague changes and removes only what there is, without a request', () => {
+  const { state, requests, updateConversation, removeItem } = createSandbox({ organizations: 1 })
   const [id = '', otherId = ''] = state.conversations.map((each) => each.id)
+  updateConversation(id, { status: 'waiting', assignee: null })
+  expect(state.conversations[0]).toMatchObject({ status: 'waiting', conversation_assignee: null })
   removeItem(otherId)
+  expect([requests, state.writes]).toEqual([[], []])
   expect(state.conversations.map((each) => each.id)).not.toContain(otherId)
   expect(() => removeItem(otherId)).toThrow(`The sandbox has no item "${otherId}". Use an id from \`sandbox.state\`.`)
   expect(() => updateConversation(otherId, {})).toThrow(`The sandbox has no conversation "${otherId}".`)
