@@ -10,7 +10,7 @@ import {
   type FaultTestReport,
   faultTest,
 } from '../../src/fault-test/index.ts'
-import { showProgress } from '../../src/fault-test/test-job.ts'
+import { showProgress } from '../../src/fault-test/test-all.ts'
 import type { Sandbox } from '../../src/sandbox/index.ts'
 
 const body_html = '<p>On it.</p>'
