@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { makeClient, rejection } from '../helpers/client.ts'
 import { jitter } from '../helpers/clock.ts'
-import { respondJson, startRawServer } from '../helpers/raw-server.ts'
+import { rawResponse, respondJson, startRawServer } from '../helpers/raw-server.ts'
+import { turns } from '../helpers/turns.ts'
 
 beforeEach(() => jitter(0))
 
@@ -12,7 +13,13 @@ describe('connections', () => {
       onRequest(request) {
         const status = statuses[request.number % statuses.length] as number
         const headers = { 'retry-after': '0', 'x-large': 'x'.repeat(700) }
-        respondJson(request, { error: 'some_code', error_description: 'x'.repeat(10_000) }, { status, headers })
+        const body = { error: 'some_code', error_description: 'x'.repeat(10_000) }
+        const response = rawResponse({ status, headers, body: JSON.stringify(body) })
+        // The rest comes when the client can already have the status.
+        request.socket.write(response.subarray(0, 5_000), async () => {
+          await turns(5)
+          request.socket.write(response.subarray(5_000))
+        })
       },
     })
     const workspace = makeClient({ baseUrl: server.url })
