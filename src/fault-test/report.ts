@@ -171,23 +171,20 @@ function describeTable(
   isMarkdown: boolean,
 ): string {
   const words = new Map(runs.map((run) => [run.id, run.judgements[0]?.name ?? describeEnd(run)]))
+  const elsewhere = runs.filter(({ fault }) => placeOf(fault) !== 'request')
   const rows = faultNames
     .filter((fault) => placeOf(fault) === 'request')
     .map((fault) => [fault, ...requests.map((_, index) => words.get(`${fault}@${index + 1}`) ?? '')])
     .filter(([, ...cells]) => cells.some((cell) => cell !== ''))
-  const summarize = (title: string, pattern: RegExp): string[] => {
-    const found = [...words].filter(([id]) => pattern.test(id)).map(([, word]) => word)
-    return found.length > 0 ? [`${title}: ${countWords(found)}`] : []
-  }
   return [
     ...(rows.length > 0
       ? [toTable([['', ...requests.map((_, index) => String(index + 1))], ...rows], isMarkdown)]
       : []),
     requests.map((request, index) => `${index + 1} ${operationOf(request)}`).join(', '),
     ...([...words.values()].includes('gave-up') ? [gaveUp] : []),
-    ...summarize('Killed before an assignment', /^killed-before-assignment@\d+$/),
-    ...summarize('Killed before a file write', /^killed-before-file-write@\d+$/),
-    ...summarize('Killed in the middle of a file write', /^killed-in-file-write@\d+$/),
+    ...[...Map.groupBy(elsewhere, ({ fault }) => fault)].map(
+      ([fault, all]) => `${faults[fault].text}: ${countWords(all.map(({ id }) => words.get(id) ?? ''))}`,
+    ),
   ].join('\n\n')
 }
 

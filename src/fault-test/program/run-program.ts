@@ -63,10 +63,12 @@ export async function runProgram(plan: ProgramPlan, injected: InjectedFault | un
     })
   }
   const numbers = prepareNumbers(shared, plan, injected)
-  const watched: Watched = { numbers, plan, group: undefined, isKilled: false }
+  let group: ProcessGroup | undefined
+  /** Whether a fault has killed the program. */
+  let isKilled = false
   const kill = async (): Promise<void> => {
-    watched.isKilled = true
-    await watched.group?.kill()
+    isKilled = true
+    await group?.kill()
   }
   const server = new SandboxHttpServer({ plan, injected, numbers, kill })
   const { sandbox, record } = server
@@ -85,12 +87,13 @@ export async function runProgram(plan: ProgramPlan, injected: InjectedFault | un
       const firstRequest = sandbox.requests.length
       if (attempts.length === maxStarts - 1) server.recover()
       const env = { ...environmentOf(plan, told()), SUPPORT_WORKSPACE_FAULT_TEST: shared }
-      watched.group = new ProcessGroup(plan.command, plan.cwd ?? process.cwd(), env, output)
-      const { exit, why } = await watch(watched.group, watched, server)
+      isKilled = false
+      group = new ProcessGroup(plan.command, plan.cwd ?? process.cwd(), env, output)
+      const { exit, why } = await watch(group, plan, numbers, server, () => isKilled)
       hasMetFault = record.hasMetFault(firstRequest)
       const remedy = { ...defaultExits, ...plan.exits }[String(exit)]
       const wasKilled =
-        watched.isKilled || (exit === 'SIGKILL' && injected !== undefined && placeOf(injected.fault) !== 'request')
+        isKilled || (exit === 'SIGKILL' && injected !== undefined && placeOf(injected.fault) !== 'request')
       if (why !== undefined) attempts.push(`was stopped after ${why}`)
       else if (wasKilled) attempts.push('was killed')
       else attempts.push(`ended with ${typeof exit === 'number' ? `code ${exit}` : exit} (${remedy ?? 'a crash'})`)
@@ -125,7 +128,7 @@ export async function runProgram(plan: ProgramPlan, injected: InjectedFault | un
       processes: numbers.get('processes'),
     }
   } finally {
-    await watched.group?.kill()
+    await group?.kill()
     await server.close()
     closeSync(output)
     numbers.close()
@@ -133,18 +136,14 @@ export async function runProgram(plan: ProgramPlan, injected: InjectedFault | un
   }
 }
 
-/** The state of a running program, which `watch` observes. */
-interface Watched {
-  readonly numbers: SharedNumbers
-  readonly plan: ProgramPlan
-  group: ProcessGroup | undefined
-  /** Whether a fault has killed the program. */
-  isKilled: boolean
-}
-
 /** Waits until all processes of a program have ended. Stops a program that runs too long, and then returns why. */
-async function watch(group: ProcessGroup, watched: Watched, server: SandboxHttpServer) {
-  const { numbers, plan } = watched
+async function watch(
+  group: ProcessGroup,
+  plan: ProgramPlan,
+  numbers: SharedNumbers,
+  server: SandboxHttpServer,
+  isKilled: () => boolean,
+) {
   const first = { requests: server.requests, timers: numbers.get('timers'), time: numbers.now }
   const minutes = plan.isReal ? patience.real : patience.simulated
   const last = { requests: server.requests, time: performance.now() }
@@ -153,8 +152,7 @@ async function watch(group: ProcessGroup, watched: Watched, server: SandboxHttpS
     exit = value
   })
   let why: string | undefined
-  watched.isKilled = false
-  while (exit === undefined && why === undefined && !watched.isKilled) {
+  while (exit === undefined && why === undefined && !isKilled()) {
     await Promise.race([exiting, wait(20)])
     if (plan.signal?.aborted) await group.kill()
     throwIfAborted(plan.signal)
