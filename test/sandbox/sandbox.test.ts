@@ -99,6 +99,14 @@ describe('fetch', () => {
   })
 })
 
+test('the rest of a dripping response is sent at once when the sandbox closes', async () => {
+  const sandbox = createSandbox()
+  sandbox.failNext({ drip: { bytes: 10, interval: 60_000 } })
+  const text = (await sandbox.fetch(`${sandbox.url}/api/oauth/v1/me`)).text()
+  await sandbox.close()
+  expect(JSON.parse(await text)).toMatchObject({ error: 'invalid_token' })
+})
+
 describe('starting', () => {
   test('listens on a free port and releases it on close', async () => {
     let url: string

@@ -86,9 +86,10 @@ function matches({ method, path }: FaultRule, actualMethod: string, pathname: st
 /** Delays that end early when the sandbox closes, so that no timer keeps the process alive. */
 export class Delays {
   readonly #pending = new Set<() => void>()
+  #isEnded = false
 
   wait(milliseconds: number | undefined): Promise<void> {
-    if (milliseconds === undefined) return Promise.resolve()
+    if (milliseconds === undefined || this.#isEnded) return Promise.resolve()
     return new Promise((resolve) => {
       const timer = setTimeout(() => finish(), milliseconds)
       const finish = (): void => {
@@ -101,6 +102,8 @@ export class Delays {
   }
 
   endAll(): void {
+    // A dripping body would wait again for its next chunk.
+    this.#isEnded = true
     for (const finish of this.#pending) finish()
   }
 }
