@@ -3,8 +3,8 @@ import { type Fault, startSandbox } from 'support-workspace-sdk/sandbox'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { makeClient, stubPlatformFetch } from '../../test/helpers/client.ts'
 import { jitter } from '../../test/helpers/clock.ts'
+import { freePort } from '../../test/helpers/free-port.ts'
 import { Random } from '../../test/helpers/random.ts'
-import { closedPort } from '../../test/helpers/raw-server.ts'
 import { isFull } from '../is-full.ts'
 
 beforeEach(() => jitter(0))
@@ -35,7 +35,7 @@ const platformFetch = globalThis.fetch
 async function startService() {
   const sandbox = await startSandbox({ conversations: 1 })
   onTestFinished(() => sandbox.close())
-  const closedUrl = `http://127.0.0.1:${await closedPort()}`
+  const closedUrl = `http://127.0.0.1:${await freePort()}`
   const planned: FaultName[] = []
   // Only the errors of the platform's fetch can prove that nothing was sent.
   stubPlatformFetch(async (url: string, init: RequestInit) => {

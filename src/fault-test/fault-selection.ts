@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from '../errors/index.ts'
 import { type Check, checkInteger, checkText, mustBe } from '../shared/check-options.ts'
 import { canInject, type FaultName, faultNames, type InjectedFault, idOf, type Place, placeOf } from './faults.ts'
-import type { Run } from './run-job.ts'
+import type { Run } from './run.ts'
 
 /** Options that restrict which runs are made. See `FaultTestOptions`. */
 export interface Selection {

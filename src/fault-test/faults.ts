@@ -47,12 +47,12 @@ const colleagueWrites: Change = (sandbox, { id }) => {
   return colleague && sandbox.answer(id, '<p>Refunded.</p>', { member: colleague.id })
 }
 
-const colleagueCloses: Change = (sandbox, { id }, { status }) => {
+const colleagueCloses: Change = (sandbox, { id, status }) => {
   sandbox.updateConversation(id, { status: status === 'closed' ? 'open' : 'closed' })
   return undefined
 }
 
-const colleagueAssigns: Change = (sandbox, { id }, { conversation_assignee: assignee }) => {
+const colleagueAssigns: Change = (sandbox, { id, conversation_assignee: assignee }) => {
   const other = sandbox.state.members.find(({ archived, user }) => !archived && user.id !== assignee?.user_id)
   if (other !== undefined) sandbox.updateConversation(id, { assignee: other.id })
   return undefined
@@ -161,7 +161,7 @@ export interface FaultDefinition {
   /** Whether the change happens right after the response before the request, and not after the request. */
   readonly isBefore?: boolean
   /** Changes the data as a colleague or the customer would. Returns the id of a message that they wrote. */
-  change?(sandbox: Sandbox, item: Item, conversation: SandboxConversation): string | undefined
+  change?(sandbox: Sandbox, item: SandboxConversation): string | undefined
 }
 
 /** The names of the faults, simplest first. */
@@ -230,23 +230,4 @@ export interface FaultTestChange {
   readonly message: string | undefined
   /** The time of the change on the sandbox's clock, in milliseconds since the epoch. */
   readonly at: number
-}
-
-/** Returns the item that a fault changes. Its path, or a later request of a run without faults, names it. */
-export function changedItem({ fault, at }: InjectedFault, path: string, requests: readonly RecordedRequest[]) {
-  return (faults[fault].isBefore ? undefined : itemOf(path)) ?? itemAfter(requests, at)
-}
-
-/** Whether a fault changes the data after a request. The number counts the requests of a run without faults. */
-export function isChangeDue(number: number, injected: InjectedFault | undefined): injected is InjectedFault {
-  const { change, isBefore } = definitionOf(injected)
-  return injected !== undefined && change !== undefined && number === (isBefore ? injected.at - 1 : injected.at)
-}
-
-/** Changes an item as a colleague or the customer would. Returns undefined if the item is gone. */
-export function changeItem(fault: FaultName, sandbox: Sandbox, item: Item, at: number): FaultTestChange | undefined {
-  const found = sandbox.state[item.list].find(({ id }) => id === item.id)
-  if (found === undefined) return undefined
-  const message = faults[fault].change?.(sandbox, item, found as SandboxConversation)
-  return { fault, id: item.id, message, at }
 }

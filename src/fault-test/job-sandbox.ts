@@ -1,19 +1,11 @@
 import { SupportWorkspace } from '../client/index.ts'
-import { createSandbox, type RecordedRequest, type Sandbox } from '../sandbox/index.ts'
+import { createSandbox, type Sandbox } from '../sandbox/index.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import { Clock } from './clock.ts'
-import {
-  changedItem,
-  changeItem,
-  definitionOf,
-  type FaultTestChange,
-  type InjectedFault,
-  isChangeDue,
-  placeOf,
-} from './faults.ts'
+import { definitionOf, type InjectedFault, placeOf } from './faults.ts'
 import { Durable, JobProcess } from './job-process.ts'
-import { LastLook } from './last-look.ts'
 import type { FaultTestOptions, FaultTestWorld } from './options.ts'
+import { type RunPlan, RunRecord } from './run.ts'
 import { scopes } from './simulated-time.ts'
 
 /** How one call of the job ended. */
@@ -24,15 +16,7 @@ export type Ending =
   | { readonly kind: 'stopped'; readonly why: string }
 
 /** The options of a `JobSandbox`. */
-export interface JobSandboxOptions extends Pick<FaultTestOptions, 'sandbox' | 'client' | 'signal' | 'unseen'> {
-  /** Milliseconds since the epoch at which the simulated time starts. */
-  readonly start: number
-  readonly seed: number
-  /** Number of requests after which one call of the job is stopped. */
-  readonly maxRequests: number
-  /** The requests of a run without faults. */
-  readonly cleanRequests: readonly RecordedRequest[]
-}
+export interface JobSandboxOptions extends RunPlan, Pick<FaultTestOptions, 'client'> {}
 
 const day = 86_400_000
 
@@ -55,11 +39,7 @@ export class JobSandbox {
   readonly tokens: string[] = []
   /** Unhandled errors of the job. */
   readonly uncaught: unknown[] = []
-  /** Number of writes that had been applied when the fault was injected. */
-  writesBefore: number | undefined
-  /** The change that the customer or a colleague made. */
-  change: FaultTestChange | undefined
-  readonly lastLook: LastLook
+  readonly record: RunRecord
   readonly #options: JobSandboxOptions
   readonly #injected: InjectedFault | undefined
   #removeFault: (() => void) | undefined
@@ -70,8 +50,9 @@ export class JobSandbox {
     this.#options = options
     this.#injected = injected
     this.clock = new Clock(options.start, options.seed)
-    this.lastLook = new LastLook(() => this.clock.now)
-    const real = createRunSandbox(options, () => this.clock.now)
+    const now = () => this.clock.now
+    const real = createRunSandbox(options, now)
+    this.record = new RunRecord(real, options, injected, now)
     const fetch = this.#fetchOf(real)
     const issueToken: Sandbox['issueToken'] = (tokenOptions) => {
       this.tokens.push(real.issueToken(tokenOptions))
@@ -82,6 +63,7 @@ export class JobSandbox {
 
   /** Adds the fault of the run, after `setup` has sent its requests. */
   begin(): void {
+    this.record.begin()
     const { fault, lasts, kills } = definitionOf(this.#injected)
     if (this.#injected === undefined || fault === undefined) return
     const rule = { ...fault, after: this.#injected.at - 1, times: lasts ? Number.POSITIVE_INFINITY : 1 }
@@ -146,34 +128,23 @@ export class JobSandbox {
         this.#count('requests')
         const number = this.counts.requests
         const { method = 'GET', url } = input instanceof Request ? input : { method: init?.method, url: String(input) }
-        const respond = this.lastLook.send(method, new URL(url))
+        const respond = this.record.lastLook.send(method, new URL(url))
         const responding = scopes.run({ clock, owner: this.#service }, () => real.fetch(input, init))
         responding.then(
           ({ status }) => respond(status),
           () => respond(undefined),
         )
-        return responding.finally(() => this.#changeAfter(number, new URL(url).pathname))
+        return responding.finally(() => this.record.changeAfter(number, new URL(url).pathname))
       })
     }
   }
 
-  #changeAfter(request: number, path: string): void {
-    const { sandbox, clock } = this
-    const injected = this.#injected
-    if (!isChangeDue(request, injected)) return
-    const item = changedItem(injected, path, this.#options.cleanRequests)
-    if (item === undefined) return
-    this.change = changeItem(injected.fault, sandbox, item, clock.now)
-    if (this.change?.message !== undefined) this.lastLook.wrote(item.id)
-  }
-
-  /** Counts a request or an assignment, and revokes tokens or kills the process if the fault says so. */
+  /** Counts a request or an assignment, and kills the process if the fault says so. */
   #count(kind: 'requests' | 'assignments'): void {
     this.counts[kind] += 1
     const injected = this.#injected
     if (injected?.at !== this.counts[kind] || `${placeOf(injected.fault)}s` !== kind) return
-    this.writesBefore = this.sandbox.state.writes.length
-    if (injected.fault === 'revoked') this.sandbox.revokeAll()
+    this.record.meetFault()
     if (kind === 'assignments') this.#process.kill()
   }
 }

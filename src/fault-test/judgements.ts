@@ -1,5 +1,6 @@
 import { definitionOf } from './faults.ts'
-import { describeError, print, type Run } from './run-job.ts'
+import type { Run } from './run.ts'
+import { describeError, print } from './run-job.ts'
 import type { Baseline } from './run-without-faults.ts'
 import type { NamedWrite } from './writes.ts'
 
@@ -105,19 +106,10 @@ function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boole
 }
 
 /**
- * The differences from a run without faults that are right after a long pause, or after a change by a colleague or the
- * customer.
+ * Returns which writes can be missing, be more than in the run without faults, or be there twice after a long pause, or
+ * after a change by a colleague or the customer.
  */
-interface Expectations {
-  /** Whether a write of the run without faults can be missing. */
-  expectsLost(write: NamedWrite): boolean
-  /** Whether the run can have writes that the run without faults does not have. */
-  readonly expectsExtra: boolean
-  /** Whether the run can have the same write twice. */
-  expectsAgain(write: NamedWrite): boolean
-}
-
-function expectationsOf({ injected, writes }: Run): Expectations {
+function expectationsOf({ injected, writes }: Run) {
   const { pause, change, kills } = definitionOf(injected)
   const isLate = pause !== undefined
   const isChanged = change !== undefined
@@ -128,13 +120,13 @@ function expectationsOf({ injected, writes }: Run): Expectations {
   // A job must finish an item that it has begun, even if the list that the job reads has the item no longer.
   const begun = new Set(writes.filter(({ creates }) => creates).map(parentOf))
   return {
-    expectsLost(write) {
+    expectsLost(write: NamedWrite): boolean {
       if (isLate || injected?.fault === 'item-removed' || (canSkip && write.place[2] === 'messages')) return true
       return isChanged && !(write.creates && write.place.length > 1 && begun.has(parentOf(write)))
     },
     expectsExtra: isLate || isChanged,
     // The job can answer the customer's new message as well.
-    expectsAgain: ({ place }) => isAnswered && place.length > 1,
+    expectsAgain: ({ place }: NamedWrite) => isAnswered && place.length > 1,
   }
 }
 
@@ -178,7 +170,7 @@ function judgeUnseen({ what, unseen: [path], change }: Run): Judgement[] {
   return [{ name: 'unseen', subject: 'messages.create', text }]
 }
 
-function judgeEnd({ what, injected, checksChange, outcome, hasMetFault, checkError, uncaught }: Run): Judgement[] {
+function judgeEnd({ what, outcome, hasMetFault, checkError, uncaught }: Run): Judgement[] {
   const judgements: Judgement[] = []
   const { end, error, attempts } = outcome
   const { name: errorName, text: words } = describeError(error)
@@ -190,8 +182,7 @@ function judgeEnd({ what, injected, checksChange, outcome, hasMetFault, checkErr
     const text = `The last run met no fault, and yet the ${what} gave up with ${shorten(words)}`
     judgements.push({ name: 'stuck', subject: errorName, text })
   }
-  // After a change by a colleague or the customer, the data can differ from the data that the job has read.
-  if (checkError !== undefined && (checksChange || !definitionOf(injected).change)) {
+  if (checkError !== undefined) {
     const { text } = describeError(checkError.thrown)
     judgements.push({ name: 'check', subject: text.split('\n')[0] ?? '', text: `\`check\` failed: ${text}` })
   }

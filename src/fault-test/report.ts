@@ -2,7 +2,7 @@ import type { RecordedRequest } from '../sandbox/index.ts'
 import { type FaultName, faultNames, faults, type InjectedFault, idOf, placeOf } from './faults.ts'
 import type { Judgement } from './judgements.ts'
 import type { FaultTestEnd } from './options.ts'
-import type { Run, Subject } from './run-job.ts'
+import type { Run, Subject } from './run.ts'
 import { operationOf } from './writes.ts'
 
 /** One run of a fault test. */
@@ -159,10 +159,8 @@ function describeEnd({ end, attempts }: FaultTestRun): string {
   return attempts.length > 1 ? 'retried' : 'ok'
 }
 
-/** Explanations of words in the table that look like a failure, although the run has passed. */
-const explanations: Readonly<Record<string, string>> = {
-  'gave-up': 'the fault lasted for every repeat, so it could not be done. That is no failure.',
-}
+/** The explanation of a word in the table that looks like a failure, although the run has passed. */
+const gaveUp = 'gave-up: the fault lasted for every repeat, so it could not be done. That is no failure.'
 
 /**
  * Returns a table with a row for each fault and a column for each request, and lines for assignments and file writes.
@@ -173,25 +171,20 @@ function describeTable(
   isMarkdown: boolean,
 ): string {
   const words = new Map(runs.map((run) => [run.id, run.judgements[0]?.name ?? describeEnd(run)]))
+  const elsewhere = runs.filter(({ fault }) => placeOf(fault) !== 'request')
   const rows = faultNames
     .filter((fault) => placeOf(fault) === 'request')
     .map((fault) => [fault, ...requests.map((_, index) => words.get(`${fault}@${index + 1}`) ?? '')])
     .filter(([, ...cells]) => cells.some((cell) => cell !== ''))
-  const summarize = (title: string, pattern: RegExp): string[] => {
-    const found = [...words].filter(([id]) => pattern.test(id)).map(([, word]) => word)
-    return found.length > 0 ? [`${title}: ${countWords(found)}`] : []
-  }
   return [
     ...(rows.length > 0
       ? [toTable([['', ...requests.map((_, index) => String(index + 1))], ...rows], isMarkdown)]
       : []),
     requests.map((request, index) => `${index + 1} ${operationOf(request)}`).join(', '),
-    ...Object.entries(explanations)
-      .filter(([word]) => [...words.values()].includes(word))
-      .map(([word, explanation]) => `${word}: ${explanation}`),
-    ...summarize('Killed before an assignment', /^killed-before-assignment@\d+$/),
-    ...summarize('Killed before a file write', /^killed-before-file-write@\d+$/),
-    ...summarize('Killed in the middle of a file write', /^killed-in-file-write@\d+$/),
+    ...([...words.values()].includes('gave-up') ? [gaveUp] : []),
+    ...[...Map.groupBy(elsewhere, ({ fault }) => fault)].map(
+      ([fault, all]) => `${faults[fault].text}: ${countWords(all.map(({ id }) => words.get(id) ?? ''))}`,
+    ),
   ].join('\n\n')
 }
 

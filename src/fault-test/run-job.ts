@@ -1,55 +1,17 @@
 import { inspect } from 'node:util'
 import { InvalidArgumentError, SupportWorkspaceError } from '../errors/index.ts'
-import type { RecordedRequest } from '../sandbox/index.ts'
 import { untilAborted } from '../shared/abort.ts'
 import { kindOf } from '../shared/json.ts'
-import { definitionOf, type FaultTestChange, type InjectedFault, idOf, type Place } from './faults.ts'
+import { definitionOf, type InjectedFault, idOf } from './faults.ts'
 import { JobSandbox, type JobSandboxOptions } from './job-sandbox.ts'
-import type { FaultTestEnd, FaultTestJob, FaultTestOptions, FaultTestOutcome } from './options.ts'
-import { type Effects, effectsOf, type NamedWrite } from './writes.ts'
-
-/** Whether the fault test runs a job or a program. */
-export type Subject = 'job' | 'program'
+import type { FaultTestEnd, FaultTestJob, FaultTestOptions } from './options.ts'
+import type { Run } from './run.ts'
 
 /** The job and the options that all runs share. */
 export interface Plan extends Pick<FaultTestOptions, 'setup' | 'check' | 'done'>, JobSandboxOptions {
   readonly job: FaultTestJob
   /** Ids of the data that each sandbox starts with. */
   readonly ids: ReadonlySet<string>
-}
-
-/** The result of a run. */
-export interface Run extends Effects {
-  readonly what: Subject
-  /** Undefined in a run without faults. */
-  readonly injected: InjectedFault | undefined
-  readonly outcome: FaultTestOutcome<unknown, unknown>
-  /** The requests that the job sent. Requests of `setup` and `check` are left out. */
-  readonly requests: readonly RecordedRequest[]
-  /** Number of places where a fault can be injected, for each kind except requests. */
-  readonly counts: Readonly<Record<Exclude<Place, 'request'>, number>>
-  /** The writes that had been applied when the fault was injected. */
-  readonly appliedBefore: readonly NamedWrite[]
-  /** Whether the last call of the job met a fault. */
-  readonly hasMetFault: boolean
-  /** The error of each call of the job that rejected. */
-  readonly errors: readonly unknown[]
-  /** Unhandled errors of the job. */
-  readonly uncaught: readonly unknown[]
-  /** The tokens and cursors of the run. */
-  readonly secrets: readonly string[]
-  /** The item ids in the state of a job, or the lines of each file in the option `outputs` of a program. */
-  readonly outputs: ReadonlyMap<string, readonly string[]>
-  /** The last lines that a program has printed. */
-  readonly output: readonly string[]
-  /** The change that the customer or a colleague made. */
-  readonly change: FaultTestChange | undefined
-  /** The paths of messages that were sent without having read what somebody else had written. */
-  readonly unseen: readonly string[]
-  /** Whether `check` takes the change into account, because it declares the parameter. */
-  readonly checksChange: boolean
-  /** The error of `check`, in an object, because `check` can throw any value. */
-  readonly checkError: { readonly thrown: unknown } | undefined
 }
 
 /** Simulated time at the end of a run for late effects and for work that the job left behind, in milliseconds. */
@@ -64,7 +26,7 @@ const pauseAfter = (failures: number): number => Math.min(10_000 * 2 ** failures
  */
 export async function runJob(plan: Plan, injected: InjectedFault | undefined): Promise<Run> {
   const jobSandbox = new JobSandbox(plan, injected)
-  const { sandbox } = jobSandbox
+  const { sandbox, record } = jobSandbox
   const ask = async <Answer>(name: 'setup' | 'done', given: () => Answer | PromiseLike<Answer>): Promise<Answer> => {
     const asking = Promise.resolve().then(given)
     const failing = asking.catch((cause: unknown) => {
@@ -75,21 +37,17 @@ export async function runJob(plan: Plan, injected: InjectedFault | undefined): P
     return untilAborted(failing, plan.signal)
   }
   const context = await ask('setup', () => plan.setup?.(sandbox))
-  const before = { requests: sandbox.requests.length, writes: sandbox.state.writes.length }
   jobSandbox.begin()
   const attempts: string[] = []
   const errors: unknown[] = []
-  // A change by a colleague or the customer stays in the data, so each later call of the job meets the fault.
-  const isChanged = definitionOf(injected).change !== undefined
   const { pause = 0 } = definitionOf(injected)
   let accessToken = sandbox.issueToken({ actor: 'self' })
-  let [end, value, hasMetFault]: [FaultTestEnd?, unknown?, boolean?] = []
+  let [end, value]: [FaultTestEnd?, unknown?] = []
+  let hasMetFault = false
   while (end === undefined) {
     const firstRequest = sandbox.requests.length
     const ending = await jobSandbox.call((world) => plan.job({ ...world, context }), accessToken)
-    hasMetFault =
-      isChanged ||
-      sandbox.requests.slice(firstRequest).some(({ fault, status }) => fault !== undefined || status === 401)
+    hasMetFault = record.hasMetFault(firstRequest)
     if (ending.kind === 'killed') {
       attempts.push('was killed')
       await jobSandbox.pause(Math.max(pauseAfter(0), pause))
@@ -120,36 +78,24 @@ export async function runJob(plan: Plan, injected: InjectedFault | undefined): P
     attempts.push(`was stopped after ${unfinished}`)
     end = 'never-ends'
   }
-  const requests = sandbox.requests.slice(before.requests)
-  const effects = effectsOf(sandbox, before.writes)
   const error = end === 'done' ? undefined : errors.at(-1)
   const outcome = { end, value, error, state: jobSandbox.durable.state, context, attempts }
-  const checking = Promise.resolve().then(() => plan.check?.(sandbox, outcome, jobSandbox.change))
-  const checkError = await untilAborted(
-    checking.then(
-      () => undefined,
-      (thrown: unknown) => ({ thrown }),
-    ),
-    plan.signal,
-  )
+  const { check } = plan
+  const ended = await record.end(() => check?.(sandbox, outcome, record.change), (check?.length ?? 0) > 2)
   return {
+    ...ended,
     what: 'job',
-    injected,
     outcome,
-    requests,
     counts: { assignment: jobSandbox.counts.assignments, 'file write': 0, 'file cut': 0 },
     outputs: new Map([['`state`', textsIn(jobSandbox.durable.state).filter((text) => plan.ids.has(text))]]),
     output: [],
-    ...effects,
-    appliedBefore: effects.writes.slice(0, (jobSandbox.writesBefore ?? before.writes) - before.writes),
-    hasMetFault: hasMetFault ?? false,
+    hasMetFault,
     errors,
     uncaught: jobSandbox.uncaught,
-    change: jobSandbox.change,
-    unseen: plan.unseen === 'allowed' ? [] : jobSandbox.lastLook.unseen,
-    checksChange: (plan.check?.length ?? 0) > 2,
-    secrets: [...jobSandbox.tokens, ...requests.flatMap(({ query }) => [query.after ?? [], query.before ?? []].flat())],
-    checkError,
+    secrets: [
+      ...jobSandbox.tokens,
+      ...ended.requests.flatMap(({ query: { after, before } }) => [after ?? [], before ?? []].flat()),
+    ],
   }
 }
 

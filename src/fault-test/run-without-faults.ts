@@ -1,7 +1,8 @@
 import { SupportWorkspaceError } from '../errors/index.ts'
 import { createRunSandbox } from './job-sandbox.ts'
 import type { FaultTestOptions } from './options.ts'
-import { describeError, type Run, type Subject } from './run-job.ts'
+import type { Run, Subject } from './run.ts'
+import { describeError } from './run-job.ts'
 
 /** The result of the runs without faults, to which the other runs are compared. */
 export interface Baseline {
@@ -100,21 +101,15 @@ function checkDone(what: Subject, run: Run): Run {
   return run
 }
 
-/** The data that each sandbox starts with. */
-interface Data {
-  readonly ids: ReadonlySet<string>
-  /**
-   * The full hour after the newest time in the data, in milliseconds since the epoch. Runs start then, so all data is
-   * past.
-   */
-  readonly end: number
-}
-
 /** The earliest start of a run, in milliseconds since the epoch. */
 const beginning = Date.UTC(2026, 0, 5, 9)
 const hour = 3_600_000
 
-export function readData(options: Pick<FaultTestOptions, 'sandbox'>): Data {
+/**
+ * Returns the ids of the data that each sandbox starts with, and the full hour after the newest time in it, in
+ * milliseconds since the epoch. Runs start then, so all data is past.
+ */
+export function readData(options: Pick<FaultTestOptions, 'sandbox'>) {
   const { state } = createRunSandbox(options)
   const items = state.organizations.flatMap(({ id }) => {
     const { conversations, contacts, members, tasks, segments, messages } = state.of(id)

@@ -144,6 +144,7 @@ export class SandboxData {
   }
 
   #addMessage(data: OrganizationData, conversation: Conversation, author: User, bodyHtml: string, source: string) {
+    nonEmptyText('bodyHtml', bodyHtml)
     const message = data.newMessage(conversation.id, author, bodyHtml, source, this.seconds())
     data.messages(conversation.id).add(message)
     data.refreshLastMessage(conversation)

@@ -1,7 +1,7 @@
 import type { Hono } from 'hono'
 import type { AsyncDisposal } from '../shared/web-types.ts'
 import type { AppEnv } from './app-env.ts'
-import { nonEmptyText, text } from './checks.ts'
+import { text } from './checks.ts'
 import { createConsole } from './console/console.ts'
 import type { OrganizationData } from './data/organization-data.ts'
 import type {
@@ -207,14 +207,8 @@ function sandboxOf(hono: Hono<AppEnv>, { sandbox, faults, log, delays }: AppPart
       return sandbox.grants.revoke(token)
     },
     revokeAll: () => sandbox.grants.revokeAll(),
-    receiveMessage(conversationId, bodyHtml) {
-      nonEmptyText('bodyHtml', bodyHtml)
-      return sandbox.receiveMessage(conversationId, bodyHtml)
-    },
-    answer(conversationId, bodyHtml, options) {
-      nonEmptyText('bodyHtml', bodyHtml)
-      return sandbox.answer(conversationId, bodyHtml, options)
-    },
+    receiveMessage: (conversationId, bodyHtml) => sandbox.receiveMessage(conversationId, bodyHtml),
+    answer: (conversationId, bodyHtml, options) => sandbox.answer(conversationId, bodyHtml, options),
     updateConversation: (conversationId, changes) => sandbox.updateConversation(conversationId, changes),
     removeItem: (id) => sandbox.removeItem(id),
     registerRedirectUri(uri) {

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Sandbox } from 'support-workspace-sdk/sandbox'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { closedPort } from '../helpers/raw-server.ts'
+import { freePort } from '../helpers/free-port.ts'
 import { startTlsServer } from '../helpers/tls-server.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
@@ -137,7 +137,7 @@ test.each([
 })
 
 test('tells a name that is not found from a port that nobody listens on', async () => {
-  const closed = await diagnose({ SUPPORT_WORKSPACE_URL: `http://127.0.0.1:${await closedPort()}` })
+  const closed = await diagnose({ SUPPORT_WORKSPACE_URL: `http://127.0.0.1:${await freePort()}` })
   expect(closed).toMatchObject({
     code: 75,
     states: { network: 'fail', clock: 'inconclusive', identity: 'inconclusive' },

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSandbox, type SandboxOptions } from 'support-workspace-sdk/sandbox'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { questions } from '../../src/cli/probe-questions.ts'
 import { useFolder } from './folder.ts'
 import { type Given, start } from './run.ts'
@@ -197,37 +197,33 @@ const services: [title: string, difference: Difference, expected: Readonly<Recor
   ],
 ]
 
-describe.each([['is the sandbox', {}, {}] as (typeof services)[number], ...services])(
-  'of a service that %s',
-  (_, difference, expected) => {
-    test('the probe says this, and nothing wrong of the rest', async () => {
-      const { found, reasons, requests, sent, code, sandbox } = await probe(difference)
-      expect(code).toBe(0)
-      expect(found).toEqual({ ...usual, ...expected })
-      for (const [id, answer] of Object.entries(found)) if (answer === null) expect(reasons[id], id).toMatch(/\.$/)
-      expect(new Set(sent.map(({ init }) => init.method ?? 'GET'))).toEqual(new Set(['GET']))
-      expect(sandbox.state.writes).toEqual([])
-      expect([requests, pauses.length]).toEqual([sent.length, sent.length - 1])
-      expect(requests).toBeLessThanOrEqual(40)
-    })
+test.each([['is the sandbox', {}, {}] as (typeof services)[number], ...services])(
+  'of a service that %s, the probe says this, and nothing wrong of the rest',
+  async (_, difference, expected) => {
+    const { found, reasons, requests, sent, code, sandbox } = await probe(difference)
+    expect(code).toBe(0)
+    expect(found).toEqual({ ...usual, ...expected })
+    for (const [id, answer] of Object.entries(found)) if (answer === null) expect(reasons[id], id).toMatch(/\.$/)
+    expect(new Set(sent.map(({ init }) => init.method ?? 'GET'))).toEqual(new Set(['GET']))
+    expect(sandbox.state.writes).toEqual([])
+    expect([requests, pauses.length]).toEqual([sent.length, sent.length - 1])
+    expect(requests).toBeLessThanOrEqual(40)
   },
 )
 
-describe('of a service that answers everything with', () => {
-  test.each<[string, () => Response]>([
-    ['a 404', unknownPath],
-    ['a 403', forbidden],
-    ['a 429', () => new Response('', { status: 429 })],
-    ['HTML', () => new Response('<h1>Sign in</h1>')],
-    ['a redirect', () => new Response(null, { status: 302, headers: { location: '/' } })],
-    ['JSON', () => Response.json({ organization: {}, data: [] })],
-    ['no answer', noAnswer],
-  ])('%s, the probe finds nothing, and exits with 75', async (_, answer) => {
-    const { found, code, stopped, sent } = await probe({ request: answer })
-    expect(new Set(Object.values(found))).toEqual(new Set([null]))
-    expect([code, typeof stopped]).toEqual([75, 'string'])
-    expect(sent.length).toBeLessThanOrEqual(3)
-  })
+test.each<[string, () => Response]>([
+  ['a 404', unknownPath],
+  ['a 403', forbidden],
+  ['a 429', () => new Response('', { status: 429 })],
+  ['HTML', () => new Response('<h1>Sign in</h1>')],
+  ['a redirect', () => new Response(null, { status: 302, headers: { location: '/' } })],
+  ['JSON', () => Response.json({ organization: {}, data: [] })],
+  ['no answer', noAnswer],
+])('of a service that answers everything with %s, the probe finds nothing, and exits with 75', async (_, answer) => {
+  const { found, code, stopped, sent } = await probe({ request: answer })
+  expect(new Set(Object.values(found))).toEqual(new Set([null]))
+  expect([code, typeof stopped]).toEqual([75, 'string'])
+  expect(sent.length).toBeLessThanOrEqual(3)
 })
 
 test.each([429, 503])('stops at the first %i, and keeps what it has', async (status) => {

@@ -1,13 +1,12 @@
 // What only a terminal shows. `script` of util-linux runs the command on a pseudo-terminal, and passes on what is typed.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import type { Sandbox, SandboxOptions } from 'support-workspace-sdk/sandbox'
 import { expect, test, vi } from 'vitest'
+import { freePort } from '../helpers/free-port.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
 import { run } from './run.ts'
@@ -48,10 +47,7 @@ const ctrlC = '\x03'
 
 /** Logs in with the address in a port that something else uses, so that it has to be pasted. */
 async function loginArguments(sandbox: Sandbox): Promise<string[]> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const uri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`
-  server.close()
+  const uri = `http://127.0.0.1:${await freePort()}/callback`
   sandbox.registerRedirectUri(uri)
   return ['login', '--for', 'contacts.list', '--client-id', 'app_sandbox', '--redirect-uri', uri, '--no-browser']
 }

@@ -1,4 +1,4 @@
-import { type Middleware, SupportWorkspace, schemas } from 'support-workspace-sdk'
+import { type ClientOptions, type Middleware, SupportWorkspace, schemas } from 'support-workspace-sdk'
 import { Approvals } from 'support-workspace-sdk/approvals'
 import { ChangeFeed } from 'support-workspace-sdk/changes'
 import { WriteJournal } from 'support-workspace-sdk/journal'
@@ -12,6 +12,7 @@ interface Run {
   readonly workspace: SupportWorkspace<'self'>
   readonly sandbox: Sandbox
   readonly conversation: string
+  readonly options: ClientOptions<'self'>
 }
 
 const storage = memoryStorage
@@ -51,6 +52,7 @@ test.each<[string, (run: Run) => Promise<unknown>, string[]]>([
     },
     ['conversations.list', 'me', 'messages.list'],
   ],
+  ['`connect`', async ({ options }) => void (await SupportWorkspace.connect(options)), ['me']],
 ])('a cache that obeys `fresh` answers no read of %s', async (_title, run, reads) => {
   const sandbox = createSandbox({ conversations: 2, now: Date.now })
   const seen = new Map<string, boolean>()
@@ -59,14 +61,13 @@ test.each<[string, (run: Run) => Promise<unknown>, string[]]>([
     if (method === 'GET') seen.set(id, call.fresh && seen.get(id) !== false)
     return next(call)
   }
-  const workspace = new SupportWorkspace({
-    ...{ baseUrl: sandbox.url, accessToken: sandbox.issueToken({ actor: 'self' }), actor: 'self', maxRetries: 0 },
-    ...{ fetch: sandbox.fetch, middleware },
-  })
+  const accessToken = sandbox.issueToken({ actor: 'self' })
+  const options = { baseUrl: sandbox.url, accessToken, maxRetries: 0, fetch: sandbox.fetch, middleware }
+  const workspace = new SupportWorkspace<'self'>({ ...options, actor: 'self' })
   // Faked time would pass while they load.
   await schemas.me['~standard'].validate({})
   skipWaits()
   digestAtOnce()
-  await run({ workspace, sandbox, conversation: sandbox.state.conversations[0]?.id ?? '' })
+  await run({ workspace, sandbox, options, conversation: sandbox.state.conversations[0]?.id ?? '' })
   expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(reads.map((id) => [id, true])))
 })

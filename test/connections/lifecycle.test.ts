@@ -15,28 +15,26 @@ beforeEach(async () => {
 
 const connected = (options?: Partial<ConnectionStoreOptions>) => connectedStore(sandbox, options)
 
-describe('a token for another service or app', () => {
-  const tokenOf = (origin: { baseUrl?: string; clientId?: string }) => {
-    const issued = { accessToken: sandbox.issueToken(), tokenType: 'Bearer', scope: '' }
-    return new AccessToken({ ...issued, baseUrl: sandbox.url, clientId: 'app_sandbox', ...origin })
-  }
+const tokenOf = (origin: { baseUrl?: string; clientId?: string }) => {
+  const issued = { accessToken: sandbox.issueToken(), tokenType: 'Bearer', scope: '' }
+  return new AccessToken({ ...issued, baseUrl: sandbox.url, clientId: 'app_sandbox', ...origin })
+}
 
-  test('is rejected before sending anything', async () => {
-    const store = makeStore(sandbox, { clientId: 'app_sandbox' })
-    const accessToken = sandbox.issueToken()
-    for (const token of [
-      tokenOf({ baseUrl: 'https://other.example' }),
-      tokenOf({ baseUrl: `${sandbox.url}/below` }),
-      tokenOf({ clientId: 'another' }),
-      { accessToken },
-      { accessToken, baseUrl: 7 },
-      { accessToken, baseUrl: '' },
-    ]) {
-      const expected = { name: 'InvalidArgumentError', argument: 'token' }
-      expect(await rejection(store.save(token as AccessToken))).toMatchObject(expected)
-    }
-    expect(sandbox.requests).toEqual([])
-  })
+test('a token for another service or app is rejected before sending anything', async () => {
+  const store = makeStore(sandbox, { clientId: 'app_sandbox' })
+  const accessToken = sandbox.issueToken()
+  for (const token of [
+    tokenOf({ baseUrl: 'https://other.example' }),
+    tokenOf({ baseUrl: `${sandbox.url}/below` }),
+    tokenOf({ clientId: 'another' }),
+    { accessToken },
+    { accessToken, baseUrl: 7 },
+    { accessToken, baseUrl: '' },
+  ]) {
+    const expected = { name: 'InvalidArgumentError', argument: 'token' }
+    expect(await rejection(store.save(token as AccessToken))).toMatchObject(expected)
+  }
+  expect(sandbox.requests).toEqual([])
 })
 
 test.each<[string, Fault | undefined]>([
@@ -58,72 +56,66 @@ test.each<[string, Fault | undefined]>([
   await workspace.conversations.list()
 })
 
-describe('handling of revoked tokens', () => {
-  test('runs again for the same token, saved and revoked again', async () => {
-    const me = { application: { id: 'a' }, organization: { id: 'o' }, actor: 'app' }
-    let respond = () => Response.json(me)
-    const { store, workspace, token, revoked } = await connected({
-      client: { maxRetries: 0, fetch: async () => respond() },
-    })
-    for (const times of [1, 2]) {
-      respond = () => Response.json(me)
-      await store.save(token)
-      respond = () => Response.json({ error: 'invalid_token' }, { status: 401 })
-      await rejection(workspace.me())
-      expect(revoked).toHaveLength(times)
-    }
+test('handling of revoked tokens runs again for the same token, saved and revoked again', async () => {
+  const me = { application: { id: 'a' }, organization: { id: 'o' }, actor: 'app' }
+  let respond = () => Response.json(me)
+  const { store, workspace, token, revoked } = await connected({
+    client: { maxRetries: 0, fetch: async () => respond() },
   })
+  for (const times of [1, 2]) {
+    respond = () => Response.json(me)
+    await store.save(token)
+    respond = () => Response.json({ error: 'invalid_token' }, { status: 401 })
+    await rejection(workspace.me())
+    expect(revoked).toHaveLength(times)
+  }
 })
 
-describe('keepRevoked', () => {
-  test('keeps a revoked connection without its token, until a new login replaces it', async () => {
-    const before = Date.now()
-    const { store, storage, token, key, connection, workspace, revoked } = await connected({
-      keepRevoked: true,
-      secret: undefined,
-    })
-    sandbox.revoke(token)
-    expect(await rejection(store.verify(key))).toBeInstanceOf(AuthenticationError)
-    const kept = await store.get(key)
-    expect(kept).toEqual({ ...connection, revokedAt: expect.any(Number) })
-    expect(kept?.revokedAt).toBeGreaterThanOrEqual(before)
-    expect(await store.list().toArray()).toEqual([kept])
-    expect(revoked).toEqual([kept])
-    expect([...storage.items.values()].join()).not.toContain(token)
-
-    sandbox.clearRequests()
-    for (const attempt of [workspace.me(), store.workspace(key), store.verify(key)]) {
-      const error = await storeError(attempt)
-      expect(error.reason).toBe('not_connected')
-      expect(error.message).toContain(new Date(kept?.revokedAt ?? 0).toISOString())
-    }
-    expect(sandbox.requests).toEqual([])
-
-    const again = await store.save(sandbox.issueToken({ actor: 'self' }))
-    expect(again).not.toHaveProperty('revokedAt')
-    expect(await store.get(key)).toEqual(again)
-    await workspace.me()
-    await store.remove(key)
-    expect(storage.items.size).toBe(0)
+test('keepRevoked keeps a revoked connection without its token, until a new login replaces it', async () => {
+  const before = Date.now()
+  const { store, storage, token, key, connection, workspace, revoked } = await connected({
+    keepRevoked: true,
+    secret: undefined,
   })
+  sandbox.revoke(token)
+  expect(await rejection(store.verify(key))).toBeInstanceOf(AuthenticationError)
+  const kept = await store.get(key)
+  expect(kept).toEqual({ ...connection, revokedAt: expect.any(Number) })
+  expect(kept?.revokedAt).toBeGreaterThanOrEqual(before)
+  expect(await store.list().toArray()).toEqual([kept])
+  expect(revoked).toEqual([kept])
+  expect([...storage.items.values()].join()).not.toContain(token)
+
+  sandbox.clearRequests()
+  for (const attempt of [workspace.me(), store.workspace(key), store.verify(key)]) {
+    const error = await storeError(attempt)
+    expect(error.reason).toBe('not_connected')
+    expect(error.message).toContain(new Date(kept?.revokedAt ?? 0).toISOString())
+  }
+  expect(sandbox.requests).toEqual([])
+
+  const again = await store.save(sandbox.issueToken({ actor: 'self' }))
+  expect(again).not.toHaveProperty('revokedAt')
+  expect(await store.get(key)).toEqual(again)
+  await workspace.me()
+  await store.remove(key)
+  expect(storage.items.size).toBe(0)
 })
 
-describe('metadata', () => {
-  test('is kept by a new login, and can be replaced and removed', async () => {
-    const { store, key, storage, token } = await connected()
-    const withMetadata = await store.save(token, { metadata: { owner: 7, tags: ['a'] } })
-    expect(withMetadata.metadata).toEqual({ owner: 7, tags: ['a'] })
-    expect(await store.get(key)).toEqual(withMetadata)
-    expect((await store.save(sandbox.issueToken({ actor: 'self' }))).metadata).toEqual({ owner: 7, tags: ['a'] })
-    const changed = await store.setMetadata(key, { owner: 8 })
-    expect(changed.metadata).toEqual({ owner: 8 })
-    expect(await store.get(key)).toEqual(changed)
-    await (await store.workspace(key)).me()
-    expect(await store.setMetadata(key, undefined)).not.toHaveProperty('metadata')
-    expect(await store.get(key)).not.toHaveProperty('metadata')
-    expect([...storage.items.values()].join()).not.toContain('owner')
-    expect(storage.items.size).toBe(1)
-  })
+test('metadata is kept by a new login, and can be replaced and removed', async () => {
+  const { store, key, storage, token } = await connected()
+  const withMetadata = await store.save(token, { metadata: { owner: 7, tags: ['a'] } })
+  expect(withMetadata.metadata).toEqual({ owner: 7, tags: ['a'] })
+  expect(await store.get(key)).toEqual(withMetadata)
+  expect((await store.save(sandbox.issueToken({ actor: 'self' }))).metadata).toEqual({ owner: 7, tags: ['a'] })
+  const changed = await store.setMetadata(key, { owner: 8 })
+  expect(changed.metadata).toEqual({ owner: 8 })
+  expect(await store.get(key)).toEqual(changed)
+  await (await store.workspace(key)).me()
+  expect(await store.setMetadata(key, undefined)).not.toHaveProperty('metadata')
+  expect(await store.get(key)).not.toHaveProperty('metadata')
+  expect([...storage.items.values()].join()).not.toContain('owner')
+  expect(storage.items.size).toBe(1)
 })
 
 describe('verify', () => {

@@ -59,17 +59,6 @@ test('after a revocation, calls reject without a request until a new login, and 
   expect((await workspace.conversations.list()).data).not.toEqual([])
 })
 
-describe('a 401 with another meaning', () => {
-  test.each(['invalid_client', 'expired_session', undefined])('removes nothing with the code %s', async (code) => {
-    const { watch, revoked, workspace } = await connected()
-    sandbox.failNext({ status: 401, body: code === undefined ? {} : { error: code } })
-    expect(await rejection(workspace.me())).toBeInstanceOf(AuthenticationError)
-    expect(revoked).toEqual([])
-    expect(watch.count('compareAndSet')).toBe(0)
-    await workspace.me()
-  })
-})
-
 describe('onRevoked', () => {
   test.each(failingCallbacks(new Error('The mail server is down.')))(
     'becomes the cause of the error of the call if it %s',

@@ -145,19 +145,17 @@ describe('an abort', () => {
   })
 })
 
-describe('a signal shared by hundreds of calls', () => {
-  test('keeps no listener, and never has more than one per concurrent call', async () => {
-    const counting = countingSignal()
-    const fetch = scripted(json(page([])), refusal(404, 'not_found'), json(page([])))
-    const { conversations } = makeClient({ fetch })
-    const warnings: Error[] = []
-    const onWarning = (warning: Error) => warnings.push(warning)
-    process.on('warning', onWarning)
-    const calls = Array.from({ length: 300 }, () => conversations.list({}, { signal: counting.signal }))
-    await Promise.allSettled(calls)
-    await turns(20)
-    process.off('warning', onWarning)
-    expect([counting.added, counting.most, counting.listeners]).toEqual([300, 300, 0])
-    expect(warnings).toEqual([])
-  })
+test('a signal shared by hundreds of calls keeps no listener, and never has more than one per concurrent call', async () => {
+  const counting = countingSignal()
+  const fetch = scripted(json(page([])), refusal(404, 'not_found'), json(page([])))
+  const { conversations } = makeClient({ fetch })
+  const warnings: Error[] = []
+  const onWarning = (warning: Error) => warnings.push(warning)
+  process.on('warning', onWarning)
+  const calls = Array.from({ length: 300 }, () => conversations.list({}, { signal: counting.signal }))
+  await Promise.allSettled(calls)
+  await turns(20)
+  process.off('warning', onWarning)
+  expect([counting.added, counting.most, counting.listeners]).toEqual([300, 300, 0])
+  expect(warnings).toEqual([])
 })

@@ -27,26 +27,21 @@ describe('accessToken', () => {
     expect(bearers(fetch)).toEqual(['Bearer swot_1', 'Bearer swot_2'])
   })
 
-  test.each([
-    ['a line break', 'swot_secret\r\nx-evil: 1'],
-    ['a space', 'swot_ secret'],
-    ['a non-ASCII letter', 'swot_secretä'],
-    ['a null character', 'swot_secret\0'],
-    ['a non-ASCII letter at its start', 'äswot_secret'],
-    ['no characters', ''],
-  ])('throws for a string with %s, without quoting it', (_, accessToken) => {
-    expect(() => makeClient({ accessToken })).toThrow(/^(?!.*(secret|evil)).*`accessToken` is/s)
-  })
-
-  test.each([
+  const malformed = 'is not a token: it contains whitespace, line breaks or non-ASCII characters'
+  test.each<[string, unknown]>([
     ['is empty', ''],
-    ['is not a token: it contains whitespace, line breaks or non-ASCII characters', 'a b'],
+    [malformed, 'a b'],
+    [malformed, 'swot_secret\r\nx-evil: 1'],
+    [malformed, 'swot_secretä'],
+    [malformed, 'swot_secret\0'],
+    [malformed, 'äswot_secret'],
     ['is missing', undefined],
     ['must be a string, not null', null],
     ['must be a string, not a number', 7],
     ['must be a string, not an object', { getAccessToken: token }],
-  ])('throws an error that says: %s', (words, accessToken) => {
-    expect(() => makeClient({ accessToken: accessToken as never })).toThrow(`\`accessToken\` ${words}.`)
+  ])('throws an error that says that it %s, without quoting it: %j', (words, accessToken) => {
+    const message = new RegExp(`^(?!.*(secret|evil)).*\`accessToken\` ${words}\\.`, 's')
+    expect(() => makeClient({ accessToken: accessToken as never })).toThrow(message)
   })
 
   test.each([undefined, null, 7, '', 'swot_secret\n', {}])('rejects for %j from a function', async (junk) => {
@@ -79,13 +74,6 @@ describe('onInvalidToken', () => {
     expect(accessToken.onInvalidToken.mock.calls).toEqual([[token]])
     expect(order).toEqual(['called', 'rejected'])
     expect(fetch.requests).toHaveLength(1)
-  })
-
-  test('is called for each refused call', async () => {
-    const accessToken = tokenSource(() => {})
-    const client = makeClient({ fetch: scripted(refusal(401, 'invalid_token')), accessToken })
-    await Promise.all([1, 2, 3].map(() => rejection(client.me())))
-    expect(accessToken.onInvalidToken).toHaveBeenCalledTimes(3)
   })
 
   test('is optional: without it, the error of the 401 has no cause', async () => {

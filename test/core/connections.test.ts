@@ -1,24 +1,31 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { makeClient, rejection } from '../helpers/client.ts'
 import { jitter } from '../helpers/clock.ts'
-import { respondJson, startRawServer } from '../helpers/raw-server.ts'
+import { rawResponse, respondJson, startRawServer } from '../helpers/raw-server.ts'
+import { turns } from '../helpers/turns.ts'
 
 beforeEach(() => jitter(0))
 
 describe('connections', () => {
-  test('are reused over hundreds of error responses, because every body is read', async () => {
+  test('are reused over many error responses, because every body is read', async () => {
     const statuses = [400, 401, 403, 404, 422, 429, 500, 503]
     await using server = await startRawServer({
       onRequest(request) {
         const status = statuses[request.number % statuses.length] as number
         const headers = { 'retry-after': '0', 'x-large': 'x'.repeat(700) }
-        respondJson(request, { error: 'some_code', error_description: 'x'.repeat(10_000) }, { status, headers })
+        const body = { error: 'some_code', error_description: 'x'.repeat(10_000) }
+        const response = rawResponse({ status, headers, body: JSON.stringify(body) })
+        // The rest comes when the client can already have the status.
+        request.socket.write(response.subarray(0, 5_000), async () => {
+          await turns(5)
+          request.socket.write(response.subarray(5_000))
+        })
       },
     })
     const workspace = makeClient({ baseUrl: server.url })
-    for (let count = 0; count < 200; count += 1) await rejection(workspace.messages.create('c1', { body_html: 'x' }))
-    for (let count = 0; count < 100; count += 1) await rejection(workspace.me())
-    expect(server.requests.length).toBeGreaterThan(300)
+    for (let count = 0; count < 100; count += 1) await rejection(workspace.messages.create('c1', { body_html: 'x' }))
+    for (let count = 0; count < 50; count += 1) await rejection(workspace.me())
+    expect(server.requests.length).toBeGreaterThan(150)
     // A request may start before the platform has released the connection, but it does not open a new one each time.
     expect(server.connections).toBeLessThanOrEqual(3)
   })

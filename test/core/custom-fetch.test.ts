@@ -6,6 +6,7 @@ import { fetch as undiciFetch } from 'undici'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { brokenConnection, json, makeClient, refusedConnection, rejection, token } from '../helpers/client.ts'
 import { jitter } from '../helpers/clock.ts'
+import { unreadable } from '../helpers/failing-callbacks.ts'
 import { rawResponse, startRawServer } from '../helpers/raw-server.ts'
 
 describe('a custom fetch', () => {
@@ -74,6 +75,9 @@ const chunksOf = (value: unknown) => ({
   [Symbol.asyncIterator]: () => ({ next: async () => ({ done: false, value }) }),
 })
 
+const revoked = Proxy.revocable({}, {})
+revoked.revoke()
+
 describe('a custom fetch that fails', () => {
   test.each<[string, unknown]>([
     ['a refused connection', refusedConnection()],
@@ -84,6 +88,11 @@ describe('a custom fetch that fails', () => {
     ['a TypeError from a bug', new TypeError('undefined is not a function')],
     ['an AbortError', new DOMException('aborted', 'AbortError')],
     ['undefined', undefined],
+    ['a getter that throws', unreadable(new Error('x'), 'code')],
+    ['a message that has no text', Object.assign(new Error('x'), { message: Object.create(null) })],
+    ['a tag that throws', unreadable({}, Symbol.toStringTag as never)],
+    ['a cause that is a revoked proxy', new Error('x', { cause: revoked.proxy })],
+    ['a revoked proxy', revoked.proxy],
     ['the error by which ky asks for a retry', new ForceRetryError()],
     ['a timeout of its own ky', new TimeoutError(new Request('https://api.test'))],
   ])('with %s after sending a write makes the outcome unknown, and the write goes out once', async (_, failure) => {

@@ -1,6 +1,6 @@
 import { NetworkError } from 'support-workspace-sdk'
 import { Agent, EnvHttpProxyAgent, interceptors, ProxyAgent, RetryAgent } from 'undici'
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { classifyFetchError, isPlatformFetch } from '../../src/core/fetch-error.ts'
 import {
   brokenConnection,
@@ -104,14 +104,12 @@ const write = async (client = makeClient()) => {
   return error as NetworkError
 }
 
-describe("with the platform's fetch, a write", () => {
-  test('whose response body cannot be read has an unknown outcome, even after a connection error', async () => {
-    const body = new ReadableStream({ start: (controller) => controller.error(refusedConnection()) })
-    stubPlatformFetch(async () => new Response(body))
-    const error = await write()
-    expect(error).toBeInstanceOf(NetworkError)
-    expect(error).toMatchObject({ outcome: 'unknown', attempts: [{ status: 200 }] })
-  })
+test("with the platform's fetch, a write whose response body cannot be read has an unknown outcome, even after a connection error", async () => {
+  const body = new ReadableStream({ start: (controller) => controller.error(refusedConnection()) })
+  stubPlatformFetch(async () => new Response(body))
+  const error = await write()
+  expect(error).toBeInstanceOf(NetworkError)
+  expect(error).toMatchObject({ outcome: 'unknown', attempts: [{ status: 200 }] })
 })
 
 test("a TypeError of the platform's fetch is a network error, so that a GET is retried", async () => {

@@ -171,9 +171,3 @@ test('a body of endless empty chunks is refused after 1,000 of them, instead of 
   expect(error).toMatchObject({ name: 'NetworkError', message: expect.stringContaining('empty chunks') })
   expect(next).toHaveBeenCalledTimes(1_001)
 })
-
-test('a Retry-After that no clock can count is a year', async () => {
-  const fetch = vi.fn<WebFetch>(async () => json({ error: 'x' }, 429, { 'retry-after': '9'.repeat(400) }))
-  const client = makeClient({ fetch, maxRetryAfter: Number.POSITIVE_INFINITY, maxRetries: 0 })
-  expect(await rejection(client.me())).toMatchObject({ name: 'RateLimitError', retryAfter: 31_536_000 })
-})

@@ -1,12 +1,4 @@
-import {
-  defineOperation,
-  type Middleware,
-  type OutgoingCall,
-  RequestError,
-  SupportWorkspace,
-  type WebFetch,
-} from 'support-workspace-sdk'
-import { createSandbox } from 'support-workspace-sdk/sandbox'
+import { defineOperation, type Middleware, type OutgoingCall, RequestError, type WebFetch } from 'support-workspace-sdk'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import * as z from 'zod'
 import {
@@ -436,20 +428,4 @@ test('a middleware cannot change the operation that all clients share', async ()
   expect(await rejection(makeClient({ fetch, middleware }).contacts.create(contact))).toBeInstanceOf(TypeError)
   await makeClient({ fetch }).contacts.create(contact)
   expect(fetch.requests.map(({ method }) => method)).toEqual(['POST'])
-})
-
-test('a cache that obeys `fresh` never answers who a token belongs to', async () => {
-  const sandbox = createSandbox()
-  const seen: boolean[] = []
-  const middleware: Middleware = (call, next) => {
-    if (call.operation.id === 'me') seen.push(call.fresh)
-    return next(call)
-  }
-  await SupportWorkspace.connect({
-    baseUrl: sandbox.url,
-    fetch: sandbox.fetch,
-    accessToken: sandbox.issueToken(),
-    middleware,
-  })
-  expect(seen).toEqual([true])
 })

@@ -101,23 +101,6 @@ describe('the constructor', () => {
   })
 })
 
-const revoked = Proxy.revocable({}, {})
-revoked.revoke()
-
-test.each([
-  ['a getter that throws', unreadable(new Error('x'), 'code')],
-  ['a message that has no text', Object.assign(new Error('x'), { message: Object.create(null) })],
-  ['a tag that throws', unreadable({}, Symbol.toStringTag as never)],
-  ['a cause that is a revoked proxy', new Error('x', { cause: revoked.proxy })],
-  ['a revoked proxy', revoked.proxy],
-])('a fetch that throws %s after it has sent a write leaves it unknown', async (_, thrown) => {
-  const hooks = { onAttemptEnd: vi.fn() }
-  const { messages } = makeClient({ fetch: () => Promise.reject(thrown), hooks })
-  const error = await rejection(messages.create('c1', { body_html: 'x' }))
-  expect(error).toMatchObject({ name: 'NetworkError', outcome: 'unknown', remedy: 'verify' })
-  expect(hooks.onAttemptEnd).toHaveBeenCalledOnce()
-})
-
 test.each([
   ['a message that is an object', Object.assign(new Error('x'), { message: { deep: 1 } })],
   ['a name that is a symbol', Object.assign(new Error('x'), { name: Symbol('x') })],

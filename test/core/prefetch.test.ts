@@ -1,14 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { brokenConnection, json, makeClient, neverSettles, page, refusal, scripted } from '../helpers/client.ts'
-import { jitter } from '../helpers/clock.ts'
-import {
-  type RawRequest,
-  type RawResponse,
-  type RawServer,
-  rawResponse,
-  respondJson,
-  startRawServer,
-} from '../helpers/raw-server.ts'
+import { type RawRequest, type RawServer, respondJson, startRawServer } from '../helpers/raw-server.ts'
 import { turns } from '../helpers/turns.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'
 
@@ -186,28 +178,4 @@ describe('the next page', () => {
       expect(fetch.requests).toHaveLength(3)
     }
   })
-})
-
-const bad: [string, RawResponse][] = [
-  ['cut off', { body: '{"data":[{"id":"bad"}', contentLength: 500 }],
-  ['empty', {}],
-  ['a page of HTML', { body: '<!doctype html><title>Sign in</title>' }],
-]
-const rows = bad.flatMap(([what, response]) => [true, false].map((prefetch) => [what, prefetch, response] as const))
-
-test.each(rows)('a list with pages that are first %s is complete with prefetch: %s', async (_, prefetch, response) => {
-  jitter(0)
-  const asked = new Set<number>()
-  await using server = await startRawServer({
-    onRequest(request) {
-      const number = numberOf(request)
-      const isFirst = !asked.has(number)
-      asked.add(number)
-      const good = { body: JSON.stringify(page([{ id: `${number}` }], number < 4 ? `${number + 1}` : null)) }
-      request.socket.end(rawResponse({ ...(isFirst ? response : good), headers: { connection: 'close' } }))
-    },
-  })
-  const items = await client(server).conversations.list({}, { prefetch }).toArray()
-  expect(items.map(({ id }) => id)).toEqual(['1', '2', '3', '4'])
-  expect(server.requests).toHaveLength(8)
 })

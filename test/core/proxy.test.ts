@@ -8,8 +8,8 @@ import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { Agent, getGlobalDispatcher, ProxyAgent, setGlobalDispatcher, fetch as undiciFetch } from 'undici'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { makeClient, rejection } from '../helpers/client.ts'
+import { freePort } from '../helpers/free-port.ts'
 import { type LoopbackProxy, startProxy } from '../helpers/proxy.ts'
-import { closedPort } from '../helpers/raw-server.ts'
 import { certificatePath, readCertificate, startTlsServer } from '../helpers/tls-server.ts'
 
 let sandbox: Sandbox
@@ -110,7 +110,7 @@ describe.each(agents)('with %s, a call', (_, useProxy) => {
   })
 
   test('was not sent if the proxy is down', async () => {
-    useProxy(`http://127.0.0.1:${await closedPort()}`)
+    useProxy(`http://127.0.0.1:${await freePort()}`)
     expect(await write(makeClient({ baseUrl: sandbox.url }))).toMatchObject({ outcome: 'not-sent', remedy: 'retry' })
   })
 })

@@ -219,11 +219,8 @@ describe('a malicious or broken response', () => {
     expect(await client.members.get('1')).toEqual({ id: '1' })
   })
 
-  test.each([
-    ['more bytes than its content-length', 5],
-    ['fewer bytes than its content-length', 500],
-  ])('with %s is rejected instead of returned in part', async (_, contentLength) => {
-    const response = rawResponse({ body: '{"data":{"id":"1"}}', contentLength })
+  test('with more bytes than its content-length is rejected instead of returned in part', async () => {
+    const response = rawResponse({ body: '{"data":{"id":"1"}}', contentLength: 5 })
     const { client } = await serve(({ socket }) => socket.end(response))
     const name = expect.stringMatching(/^(Network|UnexpectedResponse)Error$/)
     expect(await rejection(client.members.get('1'))).toMatchObject({ outcome: 'no-effect', name })

@@ -10,8 +10,9 @@ import {
   type FaultTestReport,
   faultTest,
 } from '../../src/fault-test/index.ts'
-import { showProgress } from '../../src/fault-test/test-job.ts'
+import { showProgress } from '../../src/fault-test/test-all.ts'
 import type { Sandbox } from '../../src/sandbox/index.ts'
+import { failuresOf } from './programs.ts'
 
 const body_html = '<p>On it.</p>'
 
@@ -47,11 +48,6 @@ function throwIn(call: (callback: () => void) => unknown): (error: unknown) => v
 
 function readThisFile(callback: () => void): void {
   readFile(import.meta.filename, callback)
-}
-
-/** Returns the failed runs and their judgements. */
-function failuresOf({ runs }: FaultTestReport): string[] {
-  return runs.flatMap(({ id, judgements }) => judgements.map(({ name }) => `${id} ${name}`))
 }
 
 function endsOf({ runs }: FaultTestReport): Record<string, string> {
@@ -119,7 +115,7 @@ test.each<[why: string, message: string, job: FaultTestJob, options?: FaultTestO
 })
 const noAssignments = 'killed-before-assignment@1 was never injected: the job made 0 assignments.'
 
-test.each<[what: string, options: object, message: string]>([
+test.each<[what: string, options: object, message: string, job?: FaultTestJob]>([
   ['an unknown option', { fault: [] }, '`fault` is not an option of `faultTest`. Use one of: '],
   ['an unknown fault', { faults: ['503'] }, 'There is no fault "503". Use one of: unavailable, '],
   ['the id of no run', { only: ['unavailable@x'] }, '`only[0]` must be an integer of at least 1'],
@@ -153,12 +149,9 @@ test.each<[what: string, options: object, message: string]>([
   ['its own clock', { sandbox: { now: Date.now } }, '`sandbox` has `now`, which each run gets from the fault test.'],
   ['client options that are none', { client: 5 }, '`client` must be an object, not a number.'],
   ['a signal that is none', { signal: new AbortController() }, '`signal` must be an AbortSignal'],
-])('rejects %s', async (_, options, message) => {
-  await expect(faultTest(readMe, options)).rejects.toThrow(message)
-})
-
-test('rejects a job that is no function', async () => {
-  await expect(faultTest({} as FaultTestJob)).rejects.toThrow('`job` must be a function, not an object.')
+  ['a job that is no function', {}, '`job` must be a function, not an object.', {} as FaultTestJob],
+])('rejects %s', async (_, options, message, job = readMe) => {
+  await expect(faultTest(job, options)).rejects.toThrow(message)
 })
 
 const jobWith =
@@ -552,25 +545,20 @@ describe('a report', () => {
     ])
   })
 
-  test('says what the job wrote', async () => {
-    const only = ['rate-limited@1']
-    const reports = [await faultTest(readMe, { only }), await faultTest(reply, { only })]
-    expect(reports.map(({ writes }) => writes)).toEqual([[], ['messages.create']])
-    for (const text of [String(reports[0]), reports[0]?.toMarkdown()]) {
-      expect(text).toContain('1 run, 0 failed. The job wrote nothing.')
-    }
-  })
-
   test.each([
-    [reply, 1],
-    [readMe, undefined],
-  ])('is printed, and sets the exit code if a run failed', async (job, exitCode) => {
-    const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
-    const report = await faultTest(job, options)
-    report.print()
-    expect(write).toHaveBeenCalledWith(`${report}\n`)
-    expect(process.exitCode).toBe(exitCode)
-  })
+    [reply, 1, ['messages.create'], '6 runs, 1 failed (causes: 1). Without a fault, 1 write: messages.create ×1.'],
+    [readMe, undefined, [], '3 runs, 0 failed. The job wrote nothing.'],
+  ])(
+    'is printed with what the job wrote, and sets the exit code if a run failed',
+    async (job, exitCode, writes, summary) => {
+      const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+      const report = await faultTest(job, options)
+      report.print()
+      expect(write).toHaveBeenCalledWith(`${report}\n`)
+      expect([process.exitCode, report.writes]).toEqual([exitCode, writes])
+      for (const text of [String(report), report.toMarkdown()]) expect(text).toContain(summary)
+    },
+  )
 
   test('names the earliest request and the simplest fault of each cause first', async () => {
     const report = await faultTest(async ({ workspace, state }) => {

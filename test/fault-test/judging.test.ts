@@ -2,12 +2,12 @@ import { SupportWorkspaceError } from 'support-workspace-sdk'
 import { WriteJournal } from 'support-workspace-sdk/journal'
 import { describe, expect, test } from 'vitest'
 import { type FaultTestJob, type FaultTestOptions, faultTest } from '../../src/fault-test/index.ts'
+import { failuresOf as namesOf } from './programs.ts'
 
 const body_html = '<p>On it.</p>'
 
 async function failuresOf(job: FaultTestJob, options: FaultTestOptions = {}): Promise<string[]> {
-  const { runs } = await faultTest(job, { unseen: 'allowed', ...options })
-  return runs.flatMap(({ id, judgements }) => judgements.map(({ name }) => `${id} ${name}`))
+  return namesOf(await faultTest(job, { unseen: 'allowed', ...options }))
 }
 
 /** Sends a reply and a note to the newest open conversation, each once for a key. */
@@ -108,28 +108,6 @@ describe('somebody else works, too:', () => {
       },
     })
     expect(failures).toEqual(['unavailable-from-here@1 check', 'unavailable-from-here@2 check'])
-  })
-
-  test('`setup` and the job can act as a colleague, which is no request', async () => {
-    const report = await faultTest(
-      async ({ workspace }) => {
-        const { data } = await workspace.conversations.list({ limit: 12 })
-        for (const { id, status } of data) {
-          if (status === 'waiting') await workspace.conversations.update(id, { status: 'closed' })
-        }
-      },
-      {
-        faults: ['killed-after-effect'],
-        setup(sandbox): undefined {
-          const [first, second] = sandbox.state.conversations
-          sandbox.updateConversation(first?.id ?? '', { status: 'waiting', assignee: null })
-          sandbox.removeItem(second?.id ?? '')
-          expect(sandbox.requests).toEqual([])
-        },
-      },
-    )
-    expect(report.writes).toEqual(['conversations.update'])
-    expect(report.runs.map(({ id }) => id)).toEqual(['killed-after-effect@1', 'killed-after-effect@2'])
   })
 })
 

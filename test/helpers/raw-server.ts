@@ -80,13 +80,6 @@ export async function startRawServer({ onRequest, onConnection }: RawServerOptio
   }
 }
 
-/** Returns a port that nothing listens on. */
-export async function closedPort(): Promise<number> {
-  const server = await startRawServer({})
-  await server.close()
-  return server.port
-}
-
 export interface RawResponse {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string | readonly string[]>>

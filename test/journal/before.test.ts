@@ -253,21 +253,19 @@ describe('`answers`', () => {
   })
 })
 
-describe('the identity', () => {
-  test('belongs to the token of the attempt', async () => {
-    const { sandbox, start, storage } = open()
-    const [first, second] = [0, 1].map((index) => {
-      const { id } = sandbox.state.members[index] as { id: string }
-      return sandbox.issueToken({ actor: 'self', member: id })
-    }) as [string, string]
-    let token = first
-    const { reply } = start({ accessToken: () => token }, {})
-    await reply('first')
-    token = second
-    await reply('second', {}, 'Another text')
-    const authorOf = async (key: string) => decoded(String(await storage.get(`writes:${key}`))).author
-    expect(await authorOf('first')).not.toBe(await authorOf('second'))
-  })
+test('the identity belongs to the token of the attempt', async () => {
+  const { sandbox, start, storage } = open()
+  const [first, second] = [0, 1].map((index) => {
+    const { id } = sandbox.state.members[index] as { id: string }
+    return sandbox.issueToken({ actor: 'self', member: id })
+  }) as [string, string]
+  let token = first
+  const { reply } = start({ accessToken: () => token }, {})
+  await reply('first')
+  token = second
+  await reply('second', {}, 'Another text')
+  const authorOf = async (key: string) => decoded(String(await storage.get(`writes:${key}`))).author
+  expect(await authorOf('first')).not.toBe(await authorOf('second'))
 })
 
 test('`resolve` says what another worker has found', async () => {

@@ -43,25 +43,23 @@ function expectNoLeak(value: unknown, secrets: readonly string[]) {
   expect(secrets.filter((secret) => text.includes(secret.replaceAll(/\s/g, '')))).toEqual([])
 }
 
-describe('reveals no secret in', () => {
-  test('the app, the transaction, the token or the handlers, which show a placeholder', async () => {
-    const app = makeApp(endpoint.url)
-    const publicApp = new PublicOAuthApp({ baseUrl: endpoint.url, clientId: 'app_abc123', redirectUri })
-    const login = await app.startLogin({ scope, actor: 'self' })
-    const secrets = secretsOf(login)
-    const restored = parseTransaction(serializeTransaction(login.transaction))
-    const secret = { secret: sealSecret }
-    const opened = await openTransaction(await sealTransaction(login.transaction, secret), secret)
-    const token = await app.finishLogin(callbackOf(login), login.transaction)
-    const handlers = createLoginHandlers(app, { ...secret, scope, onConnected: () => {} })
-    const values = { app, publicApp, transaction: login.transaction, restored, opened, token, handlers }
-    for (const value of [values, ...Object.values(values)]) expectNoLeak(value, secrets)
-    expect(token.accessToken).toBe(accessToken)
-    expect(JSON.parse(JSON.stringify(token))).toMatchObject({ accessToken: '[redacted]', tokenType: 'Bearer' })
-    expect(inspect(token)).toMatch(/^AccessToken \{\s+accessToken: '\[redacted\]'/)
-    expect(inspect({ app })).toContain("clientSecret: '[redacted]'")
-    expect(JSON.parse(JSON.stringify(app))).toMatchObject({ clientId: 'app_abc123', clientSecret: '[redacted]' })
-  })
+test('reveals no secret in the app, the transaction, the token or the handlers, which show a placeholder', async () => {
+  const app = makeApp(endpoint.url)
+  const publicApp = new PublicOAuthApp({ baseUrl: endpoint.url, clientId: 'app_abc123', redirectUri })
+  const login = await app.startLogin({ scope, actor: 'self' })
+  const secrets = secretsOf(login)
+  const restored = parseTransaction(serializeTransaction(login.transaction))
+  const secret = { secret: sealSecret }
+  const opened = await openTransaction(await sealTransaction(login.transaction, secret), secret)
+  const token = await app.finishLogin(callbackOf(login), login.transaction)
+  const handlers = createLoginHandlers(app, { ...secret, scope, onConnected: () => {} })
+  const values = { app, publicApp, transaction: login.transaction, restored, opened, token, handlers }
+  for (const value of [values, ...Object.values(values)]) expectNoLeak(value, secrets)
+  expect(token.accessToken).toBe(accessToken)
+  expect(JSON.parse(JSON.stringify(token))).toMatchObject({ accessToken: '[redacted]', tokenType: 'Bearer' })
+  expect(inspect(token)).toMatch(/^AccessToken \{\s+accessToken: '\[redacted\]'/)
+  expect(inspect({ app })).toContain("clientSecret: '[redacted]'")
+  expect(JSON.parse(JSON.stringify(app))).toMatchObject({ clientId: 'app_abc123', clientSecret: '[redacted]' })
 })
 
 describe('reveals no secret in the error', () => {

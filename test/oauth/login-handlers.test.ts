@@ -164,24 +164,22 @@ describe('with a failing onConnected', () => {
   })
 })
 
-describe('an onError', () => {
-  test('gets data and returnTo, or the defaults if the login is unknown, and can replace the page', async () => {
-    const seen: unknown[] = []
-    const onError: LoginHandlersOptions['onError'] = (_error, { data, returnTo, status }) => {
-      seen.push({ data, returnTo, status })
-      return new Response('our page', { status: 418 })
-    }
-    const handlers = { returnTo: '/home', parameters: { auto: 'deny' }, onError }
-    const visitor = makeSite({ start: { data: 'u_1' }, handlers }).browser()
-    await visitor.go(`${siteUrl}/login?return_to=/a`)
-    const { response } = await visitor.go(`${redirectUri}?code=1&state=2`)
-    expect(seen).toEqual([
-      { data: 'u_1', returnTo: '/a', status: 403 },
-      { data: undefined, returnTo: '/home', status: 400 },
-    ])
-    expect([response.status, await response.text()]).toEqual([418, 'our page'])
-    expect(response.headers.get('referrer-policy')).toBe('no-referrer')
-  })
+test('an onError gets data and returnTo, or the defaults if the login is unknown, and can replace the page', async () => {
+  const seen: unknown[] = []
+  const onError: LoginHandlersOptions['onError'] = (_error, { data, returnTo, status }) => {
+    seen.push({ data, returnTo, status })
+    return new Response('our page', { status: 418 })
+  }
+  const handlers = { returnTo: '/home', parameters: { auto: 'deny' }, onError }
+  const visitor = makeSite({ start: { data: 'u_1' }, handlers }).browser()
+  await visitor.go(`${siteUrl}/login?return_to=/a`)
+  const { response } = await visitor.go(`${redirectUri}?code=1&state=2`)
+  expect(seen).toEqual([
+    { data: 'u_1', returnTo: '/a', status: 403 },
+    { data: undefined, returnTo: '/home', status: 400 },
+  ])
+  expect([response.status, await response.text()]).toEqual([418, 'our page'])
+  expect(response.headers.get('referrer-policy')).toBe('no-referrer')
 })
 
 const wrongSecret = { clientSecret: 'a-wrong-secret' }

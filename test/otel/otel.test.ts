@@ -266,17 +266,15 @@ test('your own hooks are called with each event while the span of the call is ac
   expect(id).toBeDefined()
 })
 
-describe('without a tracer', () => {
-  test('the global tracer provider is used, even if it is registered later', async () => {
-    const { client } = tracedSandbox({}, { tracer: undefined })
-    trace.setGlobalTracerProvider(provider)
-    try {
-      await context.with(ROOT_CONTEXT, () => client.me())
-    } finally {
-      trace.disable()
-    }
-    expect(callSpans()[0]?.instrumentationScope).toMatchObject({ name: 'support-workspace-sdk', version: '0.1.0' })
-  })
+test('without a tracer, the global tracer provider is used, even if it is registered later', async () => {
+  const { client } = tracedSandbox({}, { tracer: undefined })
+  trace.setGlobalTracerProvider(provider)
+  try {
+    await context.with(ROOT_CONTEXT, () => client.me())
+  } finally {
+    trace.disable()
+  }
+  expect(callSpans()[0]?.instrumentationScope).toMatchObject({ name: 'support-workspace-sdk', version: '0.1.0' })
 })
 
 describe('what does not work', () => {

@@ -99,6 +99,14 @@ describe('fetch', () => {
   })
 })
 
+test('the rest of a dripping response is sent at once when the sandbox closes', async () => {
+  const sandbox = createSandbox()
+  sandbox.failNext({ drip: { bytes: 10, interval: 60_000 } })
+  const text = (await sandbox.fetch(`${sandbox.url}/api/oauth/v1/me`)).text()
+  await sandbox.close()
+  expect(JSON.parse(await text)).toMatchObject({ error: 'invalid_token' })
+})
+
 describe('starting', () => {
   test('listens on a free port and releases it on close', async () => {
     let url: string
@@ -141,10 +149,13 @@ test('says what it needs in a runtime that is too old', async () => {
   await expect(startSandbox()).rejects.toThrow(message)
 })
 
-test('a colleague changes and removes only what there is', () => {
-  const { state, updateConversation, removeItem } = createSandbox({ organizations: 1 })
+test('a colleague changes and removes only what there is, without a request', () => {
+  const { state, requests, updateConversation, removeItem } = createSandbox({ organizations: 1 })
   const [id = '', otherId = ''] = state.conversations.map((each) => each.id)
+  updateConversation(id, { status: 'waiting', assignee: null })
+  expect(state.conversations[0]).toMatchObject({ status: 'waiting', conversation_assignee: null })
   removeItem(otherId)
+  expect([requests, state.writes]).toEqual([[], []])
   expect(state.conversations.map((each) => each.id)).not.toContain(otherId)
   expect(() => removeItem(otherId)).toThrow(`The sandbox has no item "${otherId}". Use an id from \`sandbox.state\`.`)
   expect(() => updateConversation(otherId, {})).toThrow(`The sandbox has no conversation "${otherId}".`)

@@ -1,5 +1,5 @@
 import { memoryStorage } from 'support-workspace-sdk/storage'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { unfitStorages } from '../connections/helpers/unfit-storages.ts'
 import { type ContractOptions, storageContract } from './contract.ts'
 
@@ -16,10 +16,8 @@ async function failuresOf(options: ContractOptions): Promise<string[]> {
   return failed
 }
 
-describe('a storage fails with', () => {
-  test.each(unfitStorages)('$fault', async ({ open, foundBy }) => {
-    expect((await failuresOf({ open })).join('\n')).toMatch(foundBy)
-  })
+test.each(unfitStorages)('a storage fails with $fault', async ({ open, foundBy }) => {
+  expect((await failuresOf({ open })).join('\n')).toMatch(foundBy)
 })
 
 test('a failure describes the problem', async () => {

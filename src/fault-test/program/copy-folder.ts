@@ -2,15 +2,6 @@ import { cp, readdir, readlink, realpath, rm, symlink } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { InvalidArgumentError } from '../../errors/index.ts'
 
-/** A symbolic link in a folder, and where it leads. */
-interface Link {
-  /** The path of the link below the folder. */
-  readonly name: string
-  /** The absolute path of its target. */
-  readonly target: string
-  readonly isInside: boolean
-}
-
 /**
  * Throws if the folder has what cannot be copied, such as a named pipe, or if a link leads out of it, because a program
  * that writes through its copy would change the original. Links below `node_modules` can lead out, as a package manager
@@ -48,7 +39,8 @@ export async function copyFolder(from: string, to: string): Promise<void> {
   }
 }
 
-async function linksOf(folder: string): Promise<Link[]> {
+/** Returns the symbolic links in a folder: the path of each below the folder, and the absolute path of its target. */
+async function linksOf(folder: string) {
   const root = await realpath(folder)
   const entries = await readdir(root, { recursive: true, withFileTypes: true })
   const links = entries.filter((entry) => entry.isSymbolicLink())

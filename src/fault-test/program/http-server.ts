@@ -2,22 +2,17 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import type { RecordedRequest, Sandbox } from '../../sandbox/index.ts'
-import { changedItem, changeItem, type FaultTestChange, faults, type InjectedFault, isChangeDue } from '../faults.ts'
+import type { Sandbox } from '../../sandbox/index.ts'
+import { faults, type InjectedFault } from '../faults.ts'
 import { createRunSandbox } from '../job-sandbox.ts'
-import { LastLook } from '../last-look.ts'
+import { type RunPlan, RunRecord } from '../run.ts'
 import type { SharedNumbers } from './clock-file.ts'
-import type { ProgramOptions } from './program-options.ts'
 
 /** The options of a `SandboxHttpServer`. */
 interface SandboxHttpServerParts {
-  readonly options: Pick<ProgramOptions, 'sandbox'>
+  readonly plan: RunPlan & { readonly isReal: boolean }
   readonly injected: InjectedFault | undefined
   readonly numbers: SharedNumbers
-  /** The requests of a run without faults. */
-  readonly cleanRequests: readonly RecordedRequest[]
-  /** Whether the program waits in real time, because it does not run in Node. */
-  readonly isReal: boolean
   /** Kills the program. */
   kill(): Promise<void>
 }
@@ -29,11 +24,7 @@ const ofConnection = new Set(['host', 'connection', 'content-length', 'transfer-
 export class SandboxHttpServer {
   readonly sandbox: Sandbox
   requests = 0
-  /** Number of writes that had been applied when the fault was injected. */
-  writesBefore: number | undefined
-  /** The change that the customer or a colleague made. */
-  change: FaultTestChange | undefined
-  readonly lastLook: LastLook
+  readonly record: RunRecord
   readonly #parts: SandboxHttpServerParts
   readonly #server = createServer((incoming, outgoing) => void this.#respond(incoming, outgoing))
   readonly #counts = new Map<string, number>()
@@ -44,8 +35,9 @@ export class SandboxHttpServer {
 
   constructor(parts: SandboxHttpServerParts) {
     this.#parts = parts
-    this.lastLook = new LastLook(() => parts.numbers.now)
-    this.sandbox = createRunSandbox(parts.options, () => this.#lateTime ?? parts.numbers.now)
+    const { plan, injected, numbers } = parts
+    this.sandbox = createRunSandbox(plan, () => this.#lateTime ?? numbers.now)
+    this.record = new RunRecord(this.sandbox, plan, injected, () => numbers.now)
   }
 
   /** Starts the server and returns its base URL. */
@@ -86,7 +78,7 @@ export class SandboxHttpServer {
     const number = this.#numberOf(method, path)
     const { injected } = this.#parts
     const due = injected?.at === number && injected && !faults[injected.fault].isBefore ? injected : undefined
-    const respond = this.lastLook.send(method, new URL(url, this.sandbox.url))
+    const respond = this.record.lastLook.send(method, new URL(url, this.sandbox.url))
     let status: number | undefined
     try {
       const body = await buffer(incoming)
@@ -112,17 +104,8 @@ export class SandboxHttpServer {
       incoming.socket.destroySoon()
     } finally {
       respond(status)
-      if (number !== undefined) this.#changeAfter(number, path)
+      if (number !== undefined) this.record.changeAfter(number, path)
     }
-  }
-
-  #changeAfter(number: number, path: string): void {
-    const { injected, cleanRequests, numbers } = this.#parts
-    if (!isChangeDue(number, injected)) return
-    const item = changedItem(injected, path, cleanRequests)
-    if (item === undefined) return
-    this.change = changeItem(injected.fault, this.sandbox, item, numbers.now)
-    if (this.change?.message !== undefined) this.lastLook.wrote(item.id)
   }
 
   /**
@@ -133,7 +116,7 @@ export class SandboxHttpServer {
   #numberOf(method: string, path: string): number | undefined {
     const count = this.#counts.get(`${method} ${path}`) ?? 0
     this.#counts.set(`${method} ${path}`, count + 1)
-    const numbers = this.#parts.cleanRequests.flatMap((each, index) =>
+    const numbers = this.#parts.plan.cleanRequests.flatMap((each, index) =>
       each.method === method && each.path === path ? index + 1 : [],
     )
     return numbers[count]
@@ -145,16 +128,15 @@ export class SandboxHttpServer {
     { socket }: IncomingMessage,
     send: () => Promise<unknown>,
   ): void {
-    const { numbers, isReal } = this.#parts
+    const { numbers, plan } = this.#parts
     const { fault, lasts } = faults[injected.fault]
-    this.writesBefore = this.sandbox.state.writes.length
-    if (injected.fault === 'revoked') this.sandbox.revokeAll()
+    this.record.meetFault()
     if (fault === undefined) return
     const { lateEffect, ...rest } = fault
-    const retryAfter = isReal && fault.retryAfter !== undefined ? { retryAfter: 1 } : {}
+    const retryAfter = plan.isReal && fault.retryAfter !== undefined ? { retryAfter: 1 } : {}
     const which = lasts ? { times: Number.POSITIVE_INFINITY } : request
     this.#removeLasting = this.sandbox.faults.add({ ...rest, ...retryAfter, ...which })
-    if (lateEffect !== undefined) this.#late = { at: numbers.now + (isReal ? 1_000 : lateEffect), send }
+    if (lateEffect !== undefined) this.#late = { at: numbers.now + (plan.isReal ? 1_000 : lateEffect), send }
     if (fault.stall) numbers.set('stalled', socket.remotePort ?? 0, this.#stalled++ % 8)
   }
 }

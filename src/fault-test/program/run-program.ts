@@ -4,13 +4,11 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import type { RecordedRequest } from '../../sandbox/index.ts'
 import { throwIfAborted } from '../../shared/abort.ts'
 import { checkPlain } from '../../shared/check-options.ts'
 import { definitionOf, type InjectedFault, placeOf } from '../faults.ts'
 import type { FaultTestEnd } from '../options.ts'
-import type { Run } from '../run-job.ts'
-import { effectsOf } from '../writes.ts'
+import type { Run, RunPlan } from '../run.ts'
 import { SharedNumbers } from './clock-file.ts'
 import { copyFolder } from './copy-folder.ts'
 import { SandboxHttpServer } from './http-server.ts'
@@ -18,14 +16,9 @@ import { ProcessGroup } from './process-group.ts'
 import type { ProgramExit, ProgramOptions, ProgramRun } from './program-options.ts'
 
 /** The program and the options that all runs share. */
-export interface ProgramPlan extends ProgramOptions {
+export interface ProgramPlan extends RunPlan, Omit<ProgramOptions, keyof RunPlan | 'only'> {
   readonly command: readonly string[]
-  /** Milliseconds since the epoch at which the simulated time starts. */
-  readonly start: number
-  readonly seed: number
-  /** Number of requests after which one start of the program is stopped. */
-  readonly maxRequests: number
-  readonly cleanRequests: readonly RecordedRequest[]
+  /** Whether the program waits in real time, because it does not run in Node. */
   readonly isReal: boolean
 }
 
@@ -70,35 +63,37 @@ export async function runProgram(plan: ProgramPlan, injected: InjectedFault | un
     })
   }
   const numbers = prepareNumbers(shared, plan, injected)
-  const watched: Watched = { numbers, plan, group: undefined, isKilled: false }
+  let group: ProcessGroup | undefined
+  /** Whether a fault has killed the program. */
+  let isKilled = false
   const kill = async (): Promise<void> => {
-    watched.isKilled = true
-    await watched.group?.kill()
+    isKilled = true
+    await group?.kill()
   }
-  const server = new SandboxHttpServer({ ...plan, options: plan, injected, numbers, kill })
-  const { sandbox } = server
+  const server = new SandboxHttpServer({ plan, injected, numbers, kill })
+  const { sandbox, record } = server
   const output = openSync(printed, 'a')
   try {
     const url = await server.listen()
     const tokens = [sandbox.issueToken({ actor: 'self' })]
     const told = () => ({ url, token: tokens.at(-1) ?? '', folder })
     await plan.setup?.(sandbox, told())
-    const before = { requests: sandbox.requests.length, writes: sandbox.state.writes.length }
-    const isChanged = definitionOf(injected).change !== undefined
+    record.begin()
     const { pause = 0 } = definitionOf(injected)
     const attempts: string[] = []
-    let [end, hasMetFault]: [FaultTestEnd?, boolean?] = []
+    let end: FaultTestEnd | undefined
+    let hasMetFault = false
     while (end === undefined) {
       const firstRequest = sandbox.requests.length
       if (attempts.length === maxStarts - 1) server.recover()
       const env = { ...environmentOf(plan, told()), SUPPORT_WORKSPACE_FAULT_TEST: shared }
-      watched.group = new ProcessGroup(plan.command, plan.cwd ?? process.cwd(), env, output)
-      const { exit, why } = await watch(watched.group, watched, server)
-      const since = sandbox.requests.slice(firstRequest)
-      hasMetFault = isChanged || since.some(({ fault, status }) => fault !== undefined || status === 401)
+      isKilled = false
+      group = new ProcessGroup(plan.command, plan.cwd ?? process.cwd(), env, output)
+      const { exit, why } = await watch(group, plan, numbers, server, () => isKilled)
+      hasMetFault = record.hasMetFault(firstRequest)
       const remedy = { ...defaultExits, ...plan.exits }[String(exit)]
       const wasKilled =
-        watched.isKilled || (exit === 'SIGKILL' && injected !== undefined && placeOf(injected.fault) !== 'request')
+        isKilled || (exit === 'SIGKILL' && injected !== undefined && placeOf(injected.fault) !== 'request')
       if (why !== undefined) attempts.push(`was stopped after ${why}`)
       else if (wasKilled) attempts.push('was killed')
       else attempts.push(`ended with ${typeof exit === 'number' ? `code ${exit}` : exit} (${remedy ?? 'a crash'})`)
@@ -110,42 +105,30 @@ export async function runProgram(plan: ProgramPlan, injected: InjectedFault | un
     }
     numbers.passTo(numbers.now + afterwards)
     await server.applyLate()
-    const requests = sandbox.requests.slice(before.requests)
-    const effects = effectsOf(sandbox, before.writes)
     const text = await readFile(printed, 'utf8')
     const lines = text
       .split('\n')
       .filter((line) => !aroundMessage.test(line))
       .slice(-shownLines)
     const error = `${attempts.at(-1)}: ${lines.at(-1)}`
-    const checking = Promise.resolve().then(() =>
-      plan.check?.(sandbox, { end, folder, attempts, output: text }, server.change),
-    )
+    const outputs = new Map(await Promise.all((plan.outputs ?? []).map((name) => linesOf(folder, name))))
+    const outcome = { end, folder, attempts, output: text }
+    const { check } = plan
     return {
-      ...effects,
+      ...(await record.end(() => check?.(sandbox, outcome, record.change), (check?.length ?? 0) > 2)),
       what: 'program',
-      injected,
-      requests,
       outcome: { end, value: undefined, error, state: {}, context: undefined, attempts },
       counts: { assignment: 0, 'file write': numbers.get('writes'), 'file cut': numbers.get('cuts') },
-      outputs: new Map(await Promise.all((plan.outputs ?? []).map((name) => linesOf(folder, name)))),
+      outputs,
       output: lines,
-      appliedBefore: effects.writes.slice(0, (server.writesBefore ?? before.writes) - before.writes),
-      hasMetFault: hasMetFault ?? false,
+      hasMetFault,
       errors: tokens.some((token) => text.includes(token)) ? [text] : [],
       uncaught: [],
-      change: server.change,
-      unseen: plan.unseen === 'allowed' ? [] : server.lastLook.unseen,
-      checksChange: (plan.check?.length ?? 0) > 2,
       secrets: tokens,
-      checkError: await checking.then(
-        () => undefined,
-        (thrown: unknown) => ({ thrown }),
-      ),
       processes: numbers.get('processes'),
     }
   } finally {
-    await watched.group?.kill()
+    await group?.kill()
     await server.close()
     closeSync(output)
     numbers.close()
@@ -153,18 +136,14 @@ export async function runProgram(plan: ProgramPlan, injected: InjectedFault | un
   }
 }
 
-/** The state of a running program, which `watch` observes. */
-interface Watched {
-  readonly numbers: SharedNumbers
-  readonly plan: ProgramPlan
-  group: ProcessGroup | undefined
-  /** Whether a fault has killed the program. */
-  isKilled: boolean
-}
-
 /** Waits until all processes of a program have ended. Stops a program that runs too long, and then returns why. */
-async function watch(group: ProcessGroup, watched: Watched, server: SandboxHttpServer) {
-  const { numbers, plan } = watched
+async function watch(
+  group: ProcessGroup,
+  plan: ProgramPlan,
+  numbers: SharedNumbers,
+  server: SandboxHttpServer,
+  isKilled: () => boolean,
+) {
   const first = { requests: server.requests, timers: numbers.get('timers'), time: numbers.now }
   const minutes = plan.isReal ? patience.real : patience.simulated
   const last = { requests: server.requests, time: performance.now() }
@@ -173,8 +152,7 @@ async function watch(group: ProcessGroup, watched: Watched, server: SandboxHttpS
     exit = value
   })
   let why: string | undefined
-  watched.isKilled = false
-  while (exit === undefined && why === undefined && !watched.isKilled) {
+  while (exit === undefined && why === undefined && !isKilled()) {
     await Promise.race([exiting, wait(20)])
     if (plan.signal?.aborted) await group.kill()
     throwIfAborted(plan.signal)

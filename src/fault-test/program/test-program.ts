@@ -1,9 +1,7 @@
 import { statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { isAbsolute, normalize } from 'node:path'
-import { checkSignal } from '../../core/index.ts'
 import { SupportWorkspaceError } from '../../errors/index.ts'
-import { throwIfAborted } from '../../shared/abort.ts'
 import {
   type Check,
   checkFlag,
@@ -15,17 +13,15 @@ import {
   mustBe,
   readOptions,
 } from '../../shared/check-options.ts'
-import { checkInjected, checkSelection, selectFaults, selectionChecks } from '../fault-selection.ts'
+import { type Selection, selectFaults } from '../fault-selection.ts'
 import type { FaultName, InjectedFault } from '../faults.ts'
-import { judge } from '../judgements.ts'
-import { createReport, type FaultTestReport } from '../report.ts'
-import type { Run } from '../run-job.ts'
-import { readData, runWithoutFaults } from '../run-without-faults.ts'
-import { checkUnseen, optionsWithout, showProgress } from '../test-job.ts'
+import type { FaultTestReport } from '../report.ts'
+import type { Run } from '../run.ts'
+import { sharedChecks, testAll } from '../test-all.ts'
 import { checkCopyable } from './copy-folder.ts'
 import { killAtExit } from './process-group.ts'
 import type { ProgramExit, ProgramOptions } from './program-options.ts'
-import { type ProgramResult, runProgram } from './run-program.ts'
+import { runProgram } from './run-program.ts'
 
 const ends = ['done', 'verify', 'fix', 'retry', 'reconnect'] as const satisfies readonly ProgramExit[]
 const texts = (hint: string) => (name: string, value: unknown) => {
@@ -54,8 +50,7 @@ const checkFolder = (name: string, value: unknown): string => {
 }
 
 const checks = {
-  ...selectionChecks,
-  sandbox: optionsWithout<NonNullable<ProgramOptions['sandbox']>>('now'),
+  ...sharedChecks,
   env: checkFunction<NonNullable<ProgramOptions['env']>>,
   setup: checkFunction<NonNullable<ProgramOptions['setup']>>,
   check: checkFunction<NonNullable<ProgramOptions['check']>>,
@@ -68,10 +63,8 @@ const checks = {
       Object.entries(value).map(([code, end]) => [code, checkOneOf(`${name}[${code}]`, end, ends)]),
     )
   },
-  unseen: checkUnseen,
   quick: checkFlag,
   parallel: (name, value) => checkInteger(name, value, 1, 'Leave it out for the number of cores.'),
-  signal: checkSignal,
 } satisfies Record<keyof ProgramOptions, Check<unknown>>
 
 /** Few, because each request costs several starts of the program. One of these conversations is closed. */
@@ -93,7 +86,7 @@ const sameForReads: readonly FaultName[] = ['reset-after-effect', 'late-effect',
 /** Runs a program once for each of its requests and each fault, and once for each of its file writes and each kill. */
 export async function testProgram(givenCommand: readonly string[], given: ProgramOptions): Promise<FaultTestReport> {
   const command = checkCommand(givenCommand)
-  const { only, ...read } = readOptions(given, checks, '`faultTestProgram`')
+  const read = readOptions(given, checks, '`faultTestProgram`')
   const options = { ...read, sandbox: { ...fewItems, ...read.sandbox } }
   if (process.platform === 'win32') {
     throw new SupportWorkspaceError('The fault test of a program needs process groups, which Windows does not have.', {
@@ -101,64 +94,47 @@ export async function testProgram(givenCommand: readonly string[], given: Progra
     })
   }
   const started = performance.now()
+  const { only: _, ...runOptions } = options
+  let isReal = false
   const stopKilling = killAtExit()
   try {
     if (options.folder !== undefined) await checkCopyable(options.folder)
-    const data = readData(options)
-    const plan = {
-      ...options,
-      command,
+    return await testAll({
+      what: 'program',
+      options,
       seed: 1,
-      start: data.end,
-      maxRequests: 10_000,
-      cleanRequests: [],
-      isReal: false,
-    }
-    let isReal = false
-    const runOnce = async (delay: number): Promise<ProgramResult> => {
-      const run = await runProgram({ ...plan, start: data.end + delay, seed: delay > 0 ? 2 : 1 }, undefined)
-      isReal ||= run.processes === 0
-      return run
-    }
-    const { run: clean, ...baseline } = await runWithoutFaults('program', runOnce)
-    const { requests, outputs } = clean
-    const unwritten = [...outputs].find(([, lines]) => lines.length === 0)?.[0]
-    if (unwritten !== undefined) {
-      const hint = 'Correct the name, and let the program write the file into the folder of `env`.'
-      throw new SupportWorkspaceError(`After the run without faults, \`${unwritten}\` has no line to compare.`, {
-        hint,
-      })
-    }
-    if (clean.writes.length === 0 && outputs.size === 0) {
-      const hint =
-        'Perhaps the sample data has nothing for it to do: change the data in `setup`. If it writes files, name them in `outputs`.'
-      throw new SupportWorkspaceError('The program writes nothing to the service, so nothing is compared.', { hint })
-    }
-    const maxRequests = Math.max(requests.length * 20 + 50, 1_000)
-    const faultyPlan = { ...plan, isReal, cleanRequests: requests, maxRequests }
-    checkSelection(options, clean)
-    const faults = options.faults ?? (options.quick ? quickFaults : undefined)
-    const canDiffer = ({ fault, at }: InjectedFault): boolean =>
-      fault !== 'refused' && !(sameForReads.includes(fault) && requests[at - 1]?.method === 'GET')
-    const selected = only ?? selectFaults(clean, { ...options, faults }).filter(canDiffer)
-    const runs: Run[] = []
-    let [next, count] = [0, 0]
-    const work = async (): Promise<void> => {
-      for (let index = next++; index < selected.length; index = next++) {
-        throwIfAborted(options.signal)
-        runs[index] = await runProgram(faultyPlan, selected[index])
-        count += 1
-        showProgress(`Fault test: ${count} of ${selected.length}`)
-      }
-    }
-    await Promise.all(Array.from({ length: options.parallel ?? availableParallelism() }, work))
-    const judged = runs.map((run) => ({ run, judgements: judge({ ...baseline, run: clean }, run) }))
-    if (only !== undefined) for (const { run, judgements } of judged) if (judgements.length === 0) checkInjected(run)
-    const seconds = Math.round((performance.now() - started) / 1_000)
-    const notes = isReal ? [`The program waited in real time, ${seconds} s in all: only Node can simulate it.`] : []
-    return createReport({ what: 'program', clean, runs: judged, seed: 1, notes })
+      parallel: options.parallel ?? availableParallelism(),
+      async run(plan, injected) {
+        const run = await runProgram({ ...runOptions, ...plan, command, isReal }, injected)
+        if (injected === undefined) isReal ||= run.processes === 0
+        return run
+      },
+      select: (clean) => selectForProgram(clean, options),
+      notes() {
+        const seconds = Math.round((performance.now() - started) / 1_000)
+        return isReal ? [`The program waited in real time, ${seconds} s in all: only Node can simulate it.`] : []
+      },
+    })
   } finally {
     stopKilling()
-    showProgress('')
   }
+}
+
+function selectForProgram(clean: Run, options: Selection & { readonly quick?: boolean | undefined }): InjectedFault[] {
+  const { requests, outputs, writes } = clean
+  const unwritten = [...outputs].find(([, lines]) => lines.length === 0)?.[0]
+  if (unwritten !== undefined) {
+    throw new SupportWorkspaceError(`After the run without faults, \`${unwritten}\` has no line to compare.`, {
+      hint: 'Correct the name, and let the program write the file into the folder of `env`.',
+    })
+  }
+  if (writes.length === 0 && outputs.size === 0) {
+    const hint =
+      'Perhaps the sample data has nothing for it to do: change the data in `setup`. If it writes files, name them in `outputs`.'
+    throw new SupportWorkspaceError('The program writes nothing to the service, so nothing is compared.', { hint })
+  }
+  const faults = options.faults ?? (options.quick ? quickFaults : undefined)
+  return selectFaults(clean, { ...options, faults }).filter(
+    ({ fault, at }) => fault !== 'refused' && !(sameForReads.includes(fault) && requests[at - 1]?.method === 'GET'),
+  )
 }

@@ -67,8 +67,8 @@ export function createConsole(context: ConsoleContext): Hono {
   form('messages', (field) => {
     const [id, text, member] = [field('conversation'), field('text'), field('member')]
     // `required` of the field lets a text of spaces pass.
-    const bodyHtml = text.trim() === '' ? '' : `${html`<p>${text}</p>`}`
-    if (bodyHtml === '') throw new InvalidArgumentError('text', 'The message has no text.', 'Write one.')
+    if (text.trim() === '') throw new InvalidArgumentError('text', 'The message has no text.', 'Write one.')
+    const bodyHtml = `${html`<p>${text}</p>`}`
     if (field('as') === 'colleague') sandbox.answer(id, bodyHtml, member === '' ? {} : { member })
     else sandbox.receiveMessage(id, bodyHtml)
     return `/?${new URLSearchParams({ organization: field('organization') })}#${encodeURIComponent(id)}`

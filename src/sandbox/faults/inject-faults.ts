@@ -25,7 +25,7 @@ export function injectFaults(faults: FaultList, delays: Delays): MiddlewareHandl
     // In a microtask, an error that the function throws cannot break the response.
     if (onDrop !== undefined) queueMicrotask(onDrop)
     if (drop !== undefined) c.env.drop = dropOf(drop, c.res)
-    else await damageBody(c, fault)
+    else await damageBody(c, fault, delays)
   }
 }
 
@@ -86,9 +86,10 @@ function matches({ method, path }: FaultRule, actualMethod: string, pathname: st
 /** Delays that end early when the sandbox closes, so that no timer keeps the process alive. */
 export class Delays {
   readonly #pending = new Set<() => void>()
+  #isEnded = false
 
   wait(milliseconds: number | undefined): Promise<void> {
-    if (milliseconds === undefined) return Promise.resolve()
+    if (milliseconds === undefined || this.#isEnded) return Promise.resolve()
     return new Promise((resolve) => {
       const timer = setTimeout(() => finish(), milliseconds)
       const finish = (): void => {
@@ -101,6 +102,8 @@ export class Delays {
   }
 
   endAll(): void {
+    // A dripping body would wait again for its next chunk.
+    this.#isEnded = true
     for (const finish of this.#pending) finish()
   }
 }
@@ -145,35 +148,27 @@ function dropOf(drop: NonNullable<Fault['drop']>, response: Response): Drop {
   return drop === 'mid-body' && response.body === null ? 'before-headers' : drop
 }
 
-async function damageBody(c: Context<AppEnv>, { truncate, drip, stall }: Fault): Promise<void> {
+async function damageBody(c: Context<AppEnv>, { truncate, drip, stall }: Fault, delays: Delays): Promise<void> {
   if (c.res.body === null || (!truncate && !stall && drip === undefined)) return
   const body = new Uint8Array(await c.res.arrayBuffer())
   const half = firstHalf(body)
   // A stream that is never closed.
   const stalled = (): ReadableStream => new ReadableStream({ start: (controller) => controller.enqueue(half) })
-  c.res = new Response(drip !== undefined ? dripStream(body, drip) : stall ? stalled() : half, c.res)
+  c.res = new Response(drip !== undefined ? dripStream(body, drip, delays) : stall ? stalled() : half, c.res)
 }
 
 export function firstHalf(body: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return body.subarray(0, Math.floor(body.length / 2))
 }
 
-function dripStream(body: Uint8Array, { bytes, interval }: { bytes: number; interval: number }): ReadableStream {
+function dripStream(body: Uint8Array, { bytes, interval }: NonNullable<Fault['drip']>, delays: Delays): ReadableStream {
   let sent = 0
-  let timer: ReturnType<typeof setTimeout> | undefined
   return new ReadableStream({
     async pull(controller) {
-      if (sent > 0) {
-        await new Promise<void>((resolve) => {
-          timer = setTimeout(resolve, interval)
-        })
-      }
+      if (sent > 0) await delays.wait(interval)
       controller.enqueue(body.slice(sent, sent + bytes))
       sent += bytes
       if (sent >= body.length) controller.close()
-    },
-    cancel() {
-      clearTimeout(timer)
     },
   })
 }

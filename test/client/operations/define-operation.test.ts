@@ -94,36 +94,34 @@ describe.each([
   })
 })
 
-describe('in the sandbox', () => {
-  const createNote = defineOperation({
-    id: 'notes.custom',
-    method: 'POST',
-    path: '/api/oauth/v1/conversations/{id}/notes',
-    actor: 'self',
-    scope: 'notes:write',
-    body: z.looseObject({ body_html: z.string() }),
-    response: schemas.message,
-  })
+const createNote = defineOperation({
+  id: 'notes.custom',
+  method: 'POST',
+  path: '/api/oauth/v1/conversations/{id}/notes',
+  actor: 'self',
+  scope: 'notes:write',
+  body: z.looseObject({ body_html: z.string() }),
+  response: schemas.message,
+})
 
-  test('the actor of a custom operation is checked like that of a built-in one', async () => {
-    await using sandbox = await startSandbox()
-    const path = { id: sandbox.state.conversations[0]?.id ?? '' }
-    const input = { path, body: { body_html: '<p>Hi</p>' } }
-    const call = (tokenActor: Actor, actor: Actor) => {
-      const accessToken = sandbox.issueToken({ actor: tokenActor })
-      return makeClient<Actor>({ baseUrl: sandbox.url, accessToken, actor }).call(createNote, input)
-    }
-    expect((await call('self', 'self')).conversation_id).toBe(path.id)
-    const refused = await rejection(call('app', 'self'))
-    expect(refused).toBeInstanceOf(ActorSelfRequiredError)
-    expect(refused).toMatchObject({ outcome: 'refused', status: 422 })
+test('in the sandbox, the actor of a custom operation is checked like that of a built-in one', async () => {
+  await using sandbox = await startSandbox()
+  const path = { id: sandbox.state.conversations[0]?.id ?? '' }
+  const input = { path, body: { body_html: '<p>Hi</p>' } }
+  const call = (tokenActor: Actor, actor: Actor) => {
+    const accessToken = sandbox.issueToken({ actor: tokenActor })
+    return makeClient<Actor>({ baseUrl: sandbox.url, accessToken, actor }).call(createNote, input)
+  }
+  expect((await call('self', 'self')).conversation_id).toBe(path.id)
+  const refused = await rejection(call('app', 'self'))
+  expect(refused).toBeInstanceOf(ActorSelfRequiredError)
+  expect(refused).toMatchObject({ outcome: 'refused', status: 422 })
 
-    sandbox.clearRequests()
-    const notSent = await rejection(call('app', 'app'))
-    expect(notSent).toBeInstanceOf(ActorSelfRequiredError)
-    expect(notSent).toMatchObject({ outcome: 'not-sent', operation: 'notes.custom' })
-    expect(sandbox.requests).toEqual([])
-  })
+  sandbox.clearRequests()
+  const notSent = await rejection(call('app', 'app'))
+  expect(notSent).toBeInstanceOf(ActorSelfRequiredError)
+  expect(notSent).toMatchObject({ outcome: 'not-sent', operation: 'notes.custom' })
+  expect(sandbox.requests).toEqual([])
 })
 
 describe('the envelope', () => {

@@ -1,4 +1,4 @@
-import { afterEach, expect } from 'vitest'
+import { expect } from 'vitest'
 import {
   type Connection,
   type ConnectionFilter,
@@ -6,8 +6,9 @@ import {
   ConnectionStoreError,
   type ConnectionStoreOptions,
 } from '../../../src/oauth/index.ts'
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.ts'
+import type { Sandbox } from '../../../src/sandbox/index.ts'
 import { rejection } from '../../helpers/client.ts'
+import { useSandboxes } from '../../sandbox/helpers.ts'
 import { heldFetch } from './held-fetch.ts'
 import { mapStorage, watched } from './storages.ts'
 
@@ -15,15 +16,8 @@ export const secret = 'a secret of this app, 32 characters or more'
 
 /** Returns a function that starts a sandbox for a test, and closes it afterwards. */
 export function useSandbox(): () => Promise<Sandbox> {
-  const open: Sandbox[] = []
-  afterEach(async () => {
-    await Promise.all(open.splice(0).map((sandbox) => sandbox.close()))
-  })
-  return async () => {
-    const sandbox = await startSandbox({ conversations: 2, contacts: 1, tasks: 0, segments: 0 })
-    open.push(sandbox)
-    return sandbox
-  }
+  const startSandbox = useSandboxes()
+  return () => startSandbox({ conversations: 2, contacts: 1, tasks: 0, segments: 0 })
 }
 
 export function makeStore(sandbox: { readonly url: string }, options: Partial<ConnectionStoreOptions> = {}) {
