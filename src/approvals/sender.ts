@@ -1,6 +1,12 @@
 import type { SupportWorkspace, TokenIdentities } from '../client/index.ts'
 import { checkSignal } from '../core/index.ts'
-import { isSupportWorkspaceError, NotFoundError, RequestError, SupportWorkspaceError } from '../errors/index.ts'
+import {
+  InsufficientScopeError,
+  isSupportWorkspaceError,
+  NotFoundError,
+  RequestError,
+  SupportWorkspaceError,
+} from '../errors/index.ts'
 import {
   type Sender as Person,
   type ServiceClock,
@@ -198,8 +204,11 @@ export class Sender {
   /** Returns what became of a proposal that was not sent, or not for sure. Throws what concerns every proposal. */
   async #resultOf(key: string, entry: ProposalEntry, thrown: unknown, signal: AbortSignal | undefined): Promise<Turn> {
     if (signal?.aborted || !isSupportWorkspaceError(thrown)) throw thrown
-    const isOfAll = thrown.remedy === 'reconnect' || (thrown.remedy === 'retry' && !(thrown instanceof RequestError))
-    if (isOfAll) throw thrown
+    const isOfWrite = thrown instanceof RequestError && thrown.operation === entry.content.operation.id
+    // Other writes might need no such scope, and this one can be sent after a login that grants it.
+    const lacksScope = isOfWrite && thrown instanceof InsufficientScopeError
+    const isOfToken = thrown.remedy === 'reconnect' && !lacksScope
+    if (isOfToken || (thrown.remedy === 'retry' && !(thrown instanceof RequestError))) throw thrown
     const now = await this.#records.get(key)
     // Another process or a person has ended or changed it first.
     if (now === undefined || isFinal(now) || now.state === 'pending' || !isSameVersion(now, entry)) return undefined
@@ -210,10 +219,9 @@ export class Sender {
     if (now.state === 'sending' && now.write?.attempt !== entry.write?.attempt) return 'elsewhere'
     if (now.state === 'sending') return result('unconfirmed')
     // Only an answer of the service to the write itself refuses it, or that its conversation is gone.
-    const isOfWrite = thrown instanceof RequestError && thrown.operation === entry.content.operation.id
     const isGone = thrown instanceof NotFoundError && thrown.operation === 'messages.list'
     const isAnswer = isGone || (isOfWrite && thrown.outcome === 'refused')
-    if (!isAnswer || thrown.remedy === 'retry') return result('postponed')
+    if (!isAnswer || lacksScope || thrown.remedy === 'retry') return result('postponed')
     return this.#end(key, now, 'refused', { error: thrown })
   }
 

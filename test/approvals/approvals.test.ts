@@ -1425,3 +1425,20 @@ test('a signal ends `send`, and leaving the loop waits for what is under way', a
   await send()
   expect([count < 3, sent()]).toEqual([true, ['<p>one</p>', '<p>two</p>', '<p>three</p>']])
 })
+
+test('what lacks a scope of its own operation holds up no other conversation', async () => {
+  const { approvals, approved, sandbox, storage, send, sent } = open()
+  const accessToken = sandbox.issueToken({
+    actor: 'self',
+    scopes: ['conversations:read', 'messages:read', 'messages:write'],
+  })
+  const narrow = new Approvals({ workspace: clientOf(sandbox, { accessToken }), storage })
+  const add = (client: SupportWorkspace<'self'>) => client.contacts.create({ email: 'ada@example.org' })
+  const { digest } = await approvals.propose('contact', add)
+  await approvals.approve('contact', { digest, by: 'may' })
+  await vi.advanceTimersByTimeAsync(10)
+  await approved('r')
+  expect([(await send(narrow)).sort(), sent()]).toEqual([['postponed', 'sent'], ['<p>r</p>']])
+  // After a login with the scope, it is sent.
+  expect([await send(), sandbox.state.writes.length]).toEqual([['sent'], 2])
+})
