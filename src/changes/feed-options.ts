@@ -135,7 +135,8 @@ const checkNames =
   <Value extends string>(check: Check<Value>): Check<readonly Value[]> =>
   (name, value) => {
     if (!Array.isArray(value)) throw mustBe('an array', name, value, 'Pass an array of names.')
-    return value.map((each) => check(name, each))
+    // A copy has no holes, which `map` would leave unchecked.
+    return [...value].map((each) => check(name, each))
   }
 
 const checks = {

@@ -476,6 +476,7 @@ test.each([
 
 test('an empty `watch` is refused', () => {
   expect(() => new Process(new SimulatedService({}), memoryStorage(), { watch: [] })).toThrow('`watch` is empty')
+  expect(() => new Process(new SimulatedService({}), memoryStorage(), { watch: new Array(2) })).toThrow('`watch`')
 })
 
 describe('a change that was not acknowledged', () => {
