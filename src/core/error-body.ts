@@ -84,7 +84,10 @@ const longestReason = 80
 export function errorDetails(text: string, secrets: readonly string[]): unknown {
   let left = longestDetails
   const shorten = (value: unknown, depth: number): unknown => {
-    const kept = typeof value === 'string' ? redact(value, secrets).slice(0, longestText) : value
+    // A number can repeat a secret as well, for example a cursor.
+    const isSecret = typeof value === 'number' && redact(String(value), secrets) !== String(value)
+    const isText = typeof value === 'string' || isSecret
+    const kept = isText ? redact(String(value), secrets).slice(0, longestText) : value
     if (!isObject(kept) && !Array.isArray(kept)) {
       left -= (JSON.stringify(kept) ?? '').length + 1
       return left < 0 ? undefined : kept

@@ -69,6 +69,11 @@ describe('error.details', () => {
     }
   })
 
+  test('has no number that repeats a secret', () => {
+    const body = { after: 1732700000123, count: 17 }
+    expect(errorDetails(JSON.stringify(body), ['1732700000123'])).toEqual({ after: '[redacted]', count: 17 })
+  })
+
   test.each([['not JSON'], [''], ['<html>']])('is undefined if the body is %j', (text) => {
     expect(errorDetails(text, [])).toBeUndefined()
   })
