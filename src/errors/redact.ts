@@ -115,12 +115,21 @@ function read(error: object, name: string): unknown {
 
 /** Returns a string unchanged, and the type of any other value. */
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : Object.prototype.toString.call(value)
+  return typeof value === 'string' ? value : tagOf(value)
 }
 
 /** Whether a value is an error, including errors of other realms (a test runner's sandbox, a frame). */
 export function isError(value: unknown): value is Error {
-  return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]'
+  return tagOf(value) === '[object Error]'
+}
+
+/** Returns what `toString` of objects says. A proxy can be revoked, or its traps can throw. */
+function tagOf(value: unknown): string {
+  try {
+    return value instanceof Error ? '[object Error]' : Object.prototype.toString.call(value)
+  } catch {
+    return '[object Object]'
+  }
 }
 
 /**

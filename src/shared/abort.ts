@@ -39,9 +39,10 @@ export async function untilAborted<Value>(
     }
     const fail = settle(reject)
     const abort = () => fail(signal.reason)
+    // First, so that its rejection is handled also if the caller's signal throws.
+    promise.then(settle(resolve), fail)
     if (signal.aborted) abort()
     else signal.addEventListener('abort', abort)
-    promise.then(settle(resolve), fail)
   })
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { redact, withoutSecrets } from '../../src/errors/redact.ts'
+import { redact, safeCause, withoutSecrets } from '../../src/errors/redact.ts'
 
 test.each([
   'The Bearer token expired',
@@ -118,4 +118,10 @@ const brokenSecrets = ['Xy7Kq\\nWv93Zt', 'Tk\\rAbc<br>Def%0aGhi123', 'a<wbr>bcde
 test.each(brokenSecrets)('redact() removes the secret %s beside another one', (secret) => {
   const safe = redact(`code=f81d4fae-7dec secret=${secret}, sent by you.`, [secret, 'f81d4fae-7dec'])
   expect(safe).toBe('code=[redacted] secret=[redacted], sent by you.')
+})
+
+test('safeCause() returns an error for what cannot be read', () => {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  expect(safeCause(proxy)).toBeInstanceOf(Error)
 })
