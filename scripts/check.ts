@@ -12,8 +12,6 @@ interface Step {
 }
 
 const required = { REQUIRE_REDIS: '1', REQUIRE_POSTGRES: '1' }
-/** For steps that wait for processes and pages half of the time. */
-const twoWorkers = { VITEST_MAX_WORKERS: '2' }
 
 // The first needs no build. Then the longest first, so that none is left over at the end.
 const checks: readonly Step[] = [
@@ -21,7 +19,7 @@ const checks: readonly Step[] = [
   {
     title: 'slow tests',
     command: 'npm run --ignore-scripts test:slow',
-    env: { ...required, ...twoWorkers },
+    env: required,
     usesBuild: true,
   },
   {
@@ -30,7 +28,7 @@ const checks: readonly Step[] = [
     env: required,
     usesBuild: true,
   },
-  { title: 'Chromium', command: 'npm run --ignore-scripts test:browser', env: twoWorkers, usesBuild: true },
+  { title: 'Chromium', command: 'npm run --ignore-scripts test:browser', usesBuild: true },
   { title: 'runtimes', command: 'npm run --ignore-scripts test:runtimes', usesBuild: true },
   { title: 'types', command: 'npm run typecheck' },
   { title: 'size', command: 'npm run size', usesBuild: true },

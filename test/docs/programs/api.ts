@@ -134,12 +134,13 @@ export const api: Programs = {
 
   'docs/rate-limits.md': {
     'set-rate.mts': async (reader) => {
-      const { run, sandbox } = reader
+      const { run } = reader
       expect((await run()).stdout).toBe('self 5\n')
-      sandbox.clearRequests()
-      await run(await edit(reader, 'set-rate.mts', /console\.log.*/, 'for (const _ of [1, 2, 3]) await workspace.me()'))
-      const [first, , last] = sandbox.requests
-      expect((last?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(350)
+      // A busy machine only makes it longer.
+      const timed = `const start = performance.now()
+for (const _ of [1, 2, 3]) await workspace.me()
+console.log(performance.now() - start > 390)`
+      expect((await run(await edit(reader, 'set-rate.mts', /console\.log.*/, timed))).stdout).toBe('true\n')
     },
     'shared-rate-limiter.mts': async (reader) => {
       const { folder, sandbox } = reader
@@ -165,8 +166,8 @@ await redis.quit()
       // 120 a minute is one each half second, for both workers together.
       const times = sandbox.requests.map(({ at }) => at)
       expect(times).toHaveLength(6)
-      const pauses = times.slice(1).map((at, index) => at - (times[index] ?? 0))
-      expect(Math.min(...pauses)).toBeGreaterThan(250)
+      // Each worker alone would need 1,000 ms.
+      expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(1_500)
 
       // Calls that cannot wait for their turn are rejected at once, and take no turn from others.
       const crowd = `
