@@ -30,7 +30,10 @@ export interface SendOptions {
    * @default 4
    */
   readonly concurrency?: number | undefined
-  /** Ends the loop, and the waits of what is being sent. */
+  /**
+   * Ends the loop and the waits, and aborts what is being sent, which a `send` after 150 seconds checks. To let it finish,
+   * leave the loop instead.
+   */
   readonly signal?: AbortSignal | undefined
 }
 
