@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { SupportWorkspace, textToHtml } from 'support-workspace-sdk'
-import { Approvals } from 'support-workspace-sdk/approvals'
+import { Approvals, type Proposal } from 'support-workspace-sdk/approvals'
 import { type RecordedRequest, type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { isAutomatic } from '../../examples/reply-desk/desk.ts'
@@ -204,10 +204,13 @@ async function prove(storage: Awaited<ReturnType<typeof open>>, variables: NodeJ
   while (calm < 8 && Date.now() < deadline) {
     await setTimeout(1_000)
     await untilDone(() => person.work())
-    const pending = await approvals.list()
-    calm = pending.every(({ state }) => state === 'sending') ? calm + 1 : 0
+    const waiting = await approvals.list()
+    const unconfirmed = waiting.filter(({ state }) => state === 'sending')
+    // Later replies of its conversation wait for it, for 150 seconds.
+    const isHeld = ({ conversationId }: Proposal) => unconfirmed.some((each) => each.conversationId === conversationId)
+    calm = waiting.every(isHeld) ? calm + 1 : 0
     if (calm !== 6) continue
-    for (const { key, body, conversationId = '' } of pending) {
+    for (const { key, body, conversationId = '' } of unconfirmed) {
       const { body_html } = body as { body_html: string }
       const isThere = sandbox.state.messages(conversationId).some((message) => message.body_html === body_html)
       await approvals.resolve(key, isThere ? 'applied' : 'absent')
