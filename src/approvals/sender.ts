@@ -31,8 +31,8 @@ export interface SendOptions {
    */
   readonly concurrency?: number | undefined
   /**
-   * Ends the loop and the waits, and aborts what is being sent, which a `send` after 150 seconds checks. To let it finish,
-   * leave the loop instead.
+   * Ends the loop and its waits, and aborts a request under way. A `send` 150 seconds later checks whether that write was
+   * applied. To let it finish, leave the loop instead.
    */
   readonly signal?: AbortSignal | undefined
 }
