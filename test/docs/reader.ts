@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { type Sandbox, type SandboxOptions, startSandbox } from 'support-workspace-sdk/sandbox'
 import { onTestFinished } from 'vitest'
+import { freePort } from '../helpers/free-port.ts'
 import { type Page, programOf, root, writeFiles } from './page.ts'
 
 /** A program that has ended. */
@@ -158,12 +158,4 @@ async function answering(url: string, child: ChildProcess, output: Site['output'
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
   throw new Error(`The program ended before it answered.\n${output.stdout}${output.stderr}`)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
