@@ -219,7 +219,9 @@ for (const [number, [title, file, from, to]] of sabotages.entries()) {
   const copy = mkdtempSync(join(tmpdir(), 'sabotage-'))
   for (const name of readdirSync(root)) {
     if (name === 'src' || name === 'test' || name.endsWith('.ts') || name.endsWith('.json')) {
-      cpSync(join(root, name), join(copy, name), { recursive: true })
+      // The runtimes and job engines that other tests install are large.
+      const filter = (path: string) => !path.endsWith('node_modules')
+      cpSync(join(root, name), join(copy, name), { recursive: true, filter })
     } else if (name !== '.git') symlinkSync(join(root, name), join(copy, name))
   }
   writeFileSync(

@@ -278,7 +278,9 @@ for (const [index, [title, file, from, to]] of sabotages.entries()) {
   const copy = mkdtempSync(join(tmpdir(), 'sabotage-'))
   for (const name of readdirSync(root)) {
     if (['.git', 'dist', 'docs'].includes(name)) continue
-    if (name === 'src' || name === 'test') cpSync(join(root, name), join(copy, name), { recursive: true })
+    // The runtimes and job engines that other tests install are large.
+    const filter = (path: string) => !path.endsWith('node_modules')
+    if (name === 'src' || name === 'test') cpSync(join(root, name), join(copy, name), { recursive: true, filter })
     else if (/\.(ts|json)$/.test(name)) cpSync(join(root, name), join(copy, name))
     else symlinkSync(join(root, name), join(copy, name))
   }
