@@ -1,21 +1,14 @@
-import {
-  AuthenticationError,
-  InsufficientScopeError,
-  SupportWorkspace,
-  SupportWorkspaceError,
-} from 'support-workspace-sdk'
+import { SupportWorkspace, SupportWorkspaceError } from 'support-workspace-sdk'
 import { type Change, ChangeFeed, ChangeFeedError, type ChangeFeedOptions } from 'support-workspace-sdk/changes'
 import { type KeyValueStorage, memoryStorage } from 'support-workspace-sdk/storage'
 import { describe, expect, test, vi } from 'vitest'
+import { failingCallbacks, thrower } from '../helpers/failing-callbacks.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'
-import { filled, Process } from './helpers.ts'
+import { filled, Process, slow } from './helpers.ts'
 import { failure, respond, SimulatedService } from './simulated-service.ts'
 import { simulateTime } from './simulated-time.ts'
 
 const clock = simulateTime()
-
-/** Passes that follow each other so slowly that a second reading of messages comes in the next one. */
-const slow = { interval: 4000, auditEvery: Number.POSITIVE_INFINITY } as const
 
 const firstOf = (service: SimulatedService) => [...service.conversations.keys()][0] as string
 const messagesOf = (service: SimulatedService, id: string) => [
@@ -24,16 +17,14 @@ const messagesOf = (service: SimulatedService, id: string) => [
 
 describe('changes', () => {
   test('have an author, and say whether a message is automatic', async () => {
-    const service = new SimulatedService({ conversations: 1, messages: 0 })
-    const storage = await filled(service)
-    const id = firstOf(service)
+    const { service, first: id, start } = await filled({ conversations: 1, messages: 0 })
     const users = [{ id: `usr_${id}` }, { id: 'usr_me' }, { id: 'usr_other' }, null]
     for (const user of users) service.addMessage(id, { user, is_ai_message: user?.id === 'usr_other' })
     // The first answer lacks the person.
     let asked = 0
     service.answer = (path) => (path === '/me' && ++asked === 1 ? respond({ ...service.me, user: null }) : undefined)
     const changes: Change[] = []
-    for await (const change of new Process(service, storage, { ...slow, passes: 1 }).feed) changes.push(change)
+    for await (const change of start().feed) changes.push(change)
     expect(changes).toMatchObject([
       { resource: 'conversations', kind: 'updated', id, conversationId: id, value: { id } },
       { resource: 'messages', kind: 'created', conversationId: id, author: 'customer', isAutomatic: false },
@@ -44,7 +35,7 @@ describe('changes', () => {
     service.conversations.get(id)!.entry.user = null
     service.addMessage(id)
     const later: Change[] = []
-    for await (const change of new Process(service, storage, { ...slow, passes: 1 }).feed) later.push(change)
+    for await (const change of start().feed) later.push(change)
     expect(later).toMatchObject([{ resource: 'conversations' }, { author: 'unknown' }])
     expect(later[0]).not.toHaveProperty('author')
   })
@@ -87,11 +78,10 @@ describe('changes', () => {
   })
 
   test('do not count in ignored fields, and nothing is written for what did not change', async () => {
-    const service = new SimulatedService({ conversations: 30, maxLimit: 10 })
-    const storage = await filled(service, { limit: 10 })
+    const { service, first, start, read } = await filled({ conversations: 30, maxLimit: 10 }, { limit: 10 })
     clock.now += 4000
     const [lists, messages] = [service.counts.lists, service.counts.messages]
-    const run = new Process(service, storage, { interval: 4000, passes: 3, limit: 10 })
+    const run = start({ auditEvery: 1, passes: 3, limit: 10 })
     expect(await run.read()).toEqual([])
     expect(run.writes).toEqual(Array(3).fill('changes:feed:progress'))
     expect(service.counts).toMatchObject({ lists: lists + 9, messages: messages + 90 })
@@ -100,50 +90,44 @@ describe('changes', () => {
     for (const found of service.conversations.values()) {
       found.entry = Object.fromEntries(Object.entries(found.entry).reverse()) as typeof found.entry
     }
-    service.conversations.get(firstOf(service))!.entry.user!.profile_picture_url = 'https://files.example/new'
-    expect(await new Process(service, storage, { passes: 1, limit: 10 }).read()).toEqual([])
+    service.conversations.get(first)!.entry.user!.profile_picture_url = 'https://files.example/new'
+    expect(await read({ auditEvery: 1, limit: 10 })).toEqual([])
   })
 })
 
 describe('messages are read', () => {
   test('a second time, at least two seconds later, for what the list entry does not show', async () => {
-    const service = new SimulatedService({ conversations: 3 })
-    const storage = await filled(service)
-    const id = firstOf(service)
+    const { service, first: id, read } = await filled({ conversations: 3 })
     service.addMessage(id, { body_html: 'Yes' })
     const { entry } = service.conversations.get(id)!
     entry.last_message = 'Yes'
-    const first = new Process(service, storage, { ...slow, passes: 1 })
-    expect(await first.read()).toHaveLength(2)
+    expect(await read()).toHaveLength(2)
     // The second message has the time and text of the first, so the entry stays the same.
     service.traits = { ...service.traits, follows: false }
     const second = service.addMessage(id, { body_html: 'Yes' })
     const before = service.counts.messages
     clock.now += 1000
-    expect(await new Process(service, storage, { ...slow, passes: 1 }).read()).toEqual([])
+    expect(await read()).toEqual([])
     expect(service.counts.messages).toBe(before)
     clock.now += 3000
-    expect(await new Process(service, storage, { ...slow, passes: 1 }).read()).toEqual([`messages created ${second}`])
+    expect(await read()).toEqual([`messages created ${second}`])
     clock.now += 4000
     service.addMessage(id)
-    expect(await new Process(service, storage, { ...slow, passes: 2 }).read()).toEqual([])
+    expect(await read({ passes: 2 })).toEqual([])
   })
 
   test.each([true, false])('twice, although the first reading failed (follows: %s)', async (follows) => {
-    const service = new SimulatedService({ conversations: 3 })
-    const storage = await filled(service)
-    const id = firstOf(service)
-    const read = async () => {
-      clock.now += 4000
-      return new Process(service, storage, { ...slow, passes: 1 }).read()
-    }
+    const { service, first: id, read } = await filled({ conversations: 3 })
     const added = [service.addMessage(id)]
     service.traits = { ...service.traits, follows }
     service.answer = (path) => (path.includes(id) ? failure(500, 'unavailable') : undefined)
+    clock.now += 4000
     await read()
     service.answer = undefined
+    clock.now += 4000
     const found = await read()
     added.push(service.addMessage(id))
+    clock.now += 4000
     found.push(...(await read()))
     expect(found.filter((change) => change.startsWith('messages'))).toEqual(
       added.map((each) => `messages created ${each}`),
@@ -182,10 +166,9 @@ describe('messages are read', () => {
   })
 
   test('once in `auditEvery` for each conversation, and the status counts what only that found', async () => {
-    const service = new SimulatedService({ conversations: 20, follows: false })
-    const storage = await filled(service)
-    const added = [...service.conversations.keys()].map((id) => service.addMessage(id))
-    const run = new Process(service, storage, { auditEvery: 100_000, interval: 1000, passes: 120 })
+    const { service, ids, start } = await filled({ conversations: 20, follows: false })
+    const added = ids.map((id) => service.addMessage(id))
+    const run = start({ auditEvery: 100_000, interval: 2000, passes: 60 })
     const before = service.counts.messages
     const perPass: number[] = []
     service.onRequest = (path, query) => {
@@ -209,28 +192,14 @@ const withStatus = (status: number): Fault => [`${status}`, () => failure(status
 
 const forAnHour = (status: number) => new Response('{}', { status, headers: { 'retry-after': '3600' } })
 
-const failing = () => {
-  throw new RangeError('The callback failed.')
-}
-
 /** Responses after which waiting can help. */
 const passing: readonly Fault[] = [
   ...[408, 429, 500, 501, 502, 503, 504, 599].map(withStatus),
   ...[503, 429].map((status): Fault => [`${status} for an hour`, () => forAnHour(status)]),
   ['HTML', () => new Response('<html>')],
   ['a body that is cut off', () => new Response('{"data":[{"id":"m')],
-  [
-    'a connection that breaks',
-    () => {
-      throw new TypeError('fetch failed')
-    },
-  ],
-  [
-    'a timeout',
-    () => {
-      throw new DOMException('It took too long.', 'TimeoutError')
-    },
-  ],
+  ['a connection that breaks', thrower(new TypeError('fetch failed'))],
+  ['a timeout', thrower(new DOMException('It took too long.', 'TimeoutError'))],
 ]
 
 const faults: readonly Fault[] = [
@@ -345,11 +314,8 @@ describe('since now', () => {
 
 describe('deletions', () => {
   test('of a conversation come after two complete passes and a 404', async () => {
-    const service = new SimulatedService({ conversations: 6 })
-    const storage = await filled(service)
-    const id = firstOf(service)
+    const { service, storage, first: id, read } = await filled({ conversations: 6 })
     service.removeConversation(id)
-    const read = () => new Process(service, storage, { ...slow, passes: 1 }).read()
     expect(await read()).toEqual([])
     expect(await read()).toEqual([`conversations deleted ${id}`])
     expect(await read()).toEqual([])
@@ -357,23 +323,18 @@ describe('deletions', () => {
   })
 
   test('of a hidden conversation come when the audit finds a 404 and it is asked for once more', async () => {
-    const service = new SimulatedService({ conversations: 6 })
-    const storage = await filled(service)
-    const id = firstOf(service)
+    const { service, first: id, read } = await filled({ conversations: 6 })
     service.hidden.add(id)
-    expect(await new Process(service, storage, { ...slow, passes: 4 }).read()).toEqual([])
+    expect(await read({ passes: 4 })).toEqual([])
     service.removeConversation(id)
-    expect(await new Process(service, storage, { ...slow, passes: 2 }).read()).toEqual([])
-    const audited = await new Process(service, storage, { interval: 4000, passes: 4 }).read()
-    expect(audited).toEqual([`conversations deleted ${id}`])
+    expect(await read({ passes: 2 })).toEqual([])
+    expect(await read({ auditEvery: 1, passes: 4 })).toEqual([`conversations deleted ${id}`])
   })
 
   test.each(['messages fail', 'the token changes'])('do not come from a 404 for `/me` when %s', async (cause) => {
-    const service = new SimulatedService({})
-    const storage = await filled(service)
-    const id = firstOf(service)
+    const { service, first: id, read, start } = await filled()
     service.hidden.add(id)
-    await new Process(service, storage, { ...slow, passes: 1 }).read()
+    await read()
     const isOutage = cause === 'messages fail'
     let isBroken = false
     service.answer = (path, query) => {
@@ -383,35 +344,33 @@ describe('deletions', () => {
       return isOutage && isBroken ? failure(503, 'unavailable') : undefined
     }
     const accessToken = () => (isBroken && !isOutage ? 'swot_two' : 'swot_one')
-    const run = new Process(service, storage, { ...slow, limit: 8, passes: 1, accessToken })
+    const run = start({ limit: 8, accessToken })
     expect(await run.read()).toEqual([])
     expect(run.problems).toMatchObject([{ conversationId: id, error: { status: isOutage ? 503 : 404 } }])
   })
 
   test('of many hidden conversations at once are held back as well', async () => {
-    const service = new SimulatedService({ conversations: 30 })
-    const storage = await filled(service)
-    const ids = [...service.conversations.keys()].slice(0, 8)
-    const read = async (options: Partial<ChangeFeedOptions>) => {
-      const run = new Process(service, storage, { ...slow, maxDeletions: 4, ...options })
+    const { service, ids, start } = await filled({ conversations: 30 })
+    const gone = ids.slice(0, 8)
+    const held = async (options: Partial<ChangeFeedOptions>) => {
+      const run = start({ maxDeletions: 4, ...options })
       expect(await run.read()).toEqual([])
       return run.feed.status().heldDeletions
     }
-    for (const some of [ids.slice(0, 4), ids.slice(4)]) {
+    for (const some of [gone.slice(0, 4), gone.slice(4)]) {
       for (const id of some) service.hidden.add(id)
-      expect(await read({ passes: 2 })).toEqual({})
+      expect(await held({ passes: 2 })).toEqual({})
     }
-    for (const id of ids) service.removeConversation(id)
-    expect(await read({ passes: 3, auditEvery: 1 })).toEqual({ conversations: 8 })
+    for (const id of gone) service.removeConversation(id)
+    expect(await held({ passes: 3, auditEvery: 1 })).toEqual({ conversations: 8 })
   })
 
   test('are held back if many are missing at once, until somebody accepts them', async () => {
-    const service = new SimulatedService({ conversations: 30 })
-    const storage = await filled(service)
-    const gone = [...service.conversations.keys()].slice(0, 8)
+    const { service, ids, read, start } = await filled({ conversations: 30 })
+    const gone = ids.slice(0, 8)
     for (const id of gone) service.removeConversation(id)
     const before = service.counts.messages
-    const run = new Process(service, storage, { ...slow, passes: 4 })
+    const run = start({ passes: 4 })
     expect(await run.read()).toEqual([])
     expect(service.counts.messages).toBe(before)
     expect(run.problems.map(({ error }) => String(error))).toEqual(
@@ -422,24 +381,20 @@ describe('deletions', () => {
     // One more than was accepted.
     const [more = ''] = service.conversations.keys()
     service.hidden.add(more)
-    expect(await new Process(service, storage, { ...slow, passes: 1 }).read()).toEqual([])
+    expect(await read()).toEqual([])
     service.hidden.clear()
     await run.feed.acceptDeletions()
-    const accepted = await new Process(service, storage, { ...slow, passes: 1 }).read()
+    const accepted = await read()
     expect(accepted.sort()).toEqual(gone.map((id) => `conversations deleted ${id}`).sort())
   })
 
   test('of messages come only if they are asked for, after two readings', async () => {
-    const service = new SimulatedService({ conversations: 3, messages: 3 })
-    const storage = await filled(service)
-    const id = firstOf(service)
+    const { service, first: id, read: readAll } = await filled({ conversations: 3, messages: 3 })
     const [lost = ''] = messagesOf(service, id)
     service.removeMessage(id, lost)
-    expect(await new Process(service, storage, { interval: 4000, passes: 4 }).read()).toEqual([])
-    const options = { ...slow, deletions: ['messages'] } as const
+    expect(await readAll({ auditEvery: 1, passes: 4 })).toEqual([])
     service.touch(id)
-    const read = (given: Partial<ChangeFeedOptions> = {}) =>
-      new Process(service, storage, { ...options, ...given, watch: ['messages'], passes: 1 }).read()
+    const read = () => readAll({ watch: ['messages'], deletions: ['messages'] })
     expect(await read()).toEqual([])
     clock.now += 4000
     expect(await read()).toEqual([`messages deleted ${lost}`])
@@ -456,21 +411,17 @@ test.each([
   [['conversations', 'messages'], 6],
   [['conversations'], 6],
 ] as const)('a removed conversation is forgotten with `watch: %j`', async (watch, reported) => {
-  const service = new SimulatedService({ conversations: 30 })
-  const storage = await filled(service, { watch })
-  const gone = [...service.conversations.keys()].slice(0, 6)
-  const options = { ...slow, watch, passes: 3 }
-  const changes: string[] = []
-  const run = new Process(service, storage, { ...options, passes: 18 })
+  const { service, ids, start, read } = await filled({ conversations: 30 }, { watch })
+  const gone = ids.slice(0, 6)
+  const run = start({ watch, passes: 18 })
   let lists = 0
   service.onRequest = (path) => {
     if (path === '/conversations' && lists++ % 3 === 0 && gone.length > 0) service.removeConversation(gone.shift()!)
   }
-  changes.push(...(await run.read()))
-  expect(changes).toHaveLength(reported)
+  expect(await run.read()).toHaveLength(reported)
   expect(run.problems.filter(({ conversationId }) => conversationId === undefined)).toEqual([])
   const before = service.counts.messages
-  expect(await new Process(service, storage, options).read()).toEqual([])
+  expect(await read({ watch, passes: 3 })).toEqual([])
   expect(service.counts.messages).toBe(before)
 })
 
@@ -481,17 +432,16 @@ test('an empty `watch` is refused', () => {
 
 describe('a change that was not acknowledged', () => {
   test('of a list stays while the list is not watched', async () => {
-    const service = new SimulatedService({ conversations: 2 })
-    const storage = await filled(service)
-    const message = service.addMessage(firstOf(service))
-    for await (const { id } of new Process(service, storage, { ...slow, passes: 1 }).feed) if (id === message) break
-    const conversations = { ...slow, watch: ['conversations'], deletions: ['messages'], passes: 2 } as const
-    expect(await new Process(service, storage, conversations).read()).toEqual([])
-    service.touch(firstOf(service))
-    expect(await new Process(service, storage, conversations).read()).toHaveLength(1)
-    expect(await new Process(service, storage, { ...slow, passes: 1 }).read()).toEqual([`messages created ${message}`])
-    service.removeConversation(firstOf(service))
-    expect(await new Process(service, storage, conversations).read()).toHaveLength(1)
+    const { service, storage, first, read, start } = await filled({ conversations: 2 })
+    const message = service.addMessage(first)
+    for await (const { id } of start().feed) if (id === message) break
+    const conversations = { watch: ['conversations'], deletions: ['messages'], passes: 2 } as const
+    expect(await read(conversations)).toEqual([])
+    service.touch(first)
+    expect(await read(conversations)).toHaveLength(1)
+    expect(await read()).toEqual([`messages created ${message}`])
+    service.removeConversation(first)
+    expect(await read(conversations)).toHaveLength(1)
     for await (const page of storage.list('')) expect(page.join()).not.toContain(message)
   })
 
@@ -583,13 +533,12 @@ describe('errors', () => {
     },
   )
 
-  // Each kind is tested with one conversation, above.
-  test.each(faults.filter((_, index) => index % 3 === 0))(
+  // Each fault is tested with one conversation, above. Of these, each has another effect on deletions, waits or the audit.
+  const kinds = ['503', '429 for an hour', 'a connection that breaks', '403', '404', 'an entry with many levels']
+  test.each(faults.filter(([name]) => kinds.includes(name)))(
     'of ten conversations stop neither the audit, nor deletions, nor the others: %s',
     async (name, answer) => {
-      const service = new SimulatedService({ conversations: 30, messages: 1, follows: false })
-      const storage = await filled(service)
-      const ids = [...service.conversations.keys()]
+      const { service, ids, start } = await filled({ conversations: 30, messages: 1, follows: false })
       const [absent, shown, healthy] = [ids.slice(0, 5), ids.slice(5, 10), ids.slice(10)]
       service.answer = (path) => (isMessagesOf(path, [...absent, ...shown]) ? answer() : undefined)
       for (const id of absent) service.hidden.add(id)
@@ -600,14 +549,14 @@ describe('errors', () => {
       service.onRequest = (path) => {
         if (isMessagesOf(path, healthy)) readings += 1
       }
-      const options = { auditEvery: 100_000, interval: 4000, limit: 50, maxDeletions: 10, passes: 40 }
-      const run = new Process(service, storage, options)
+      const auditEvery = 100_000
+      const run = start({ auditEvery, limit: 50, maxDeletions: 10, passes: 40 })
       const deleted = [gone, ...(name === '404' ? absent : [])].map((id) => `conversations deleted ${id}`)
       const started = clock.now
       expect((await run.read()).sort()).toEqual([...deleted, ...added].sort())
       expect(run.feed.status().completedAt).toBe(clock.now)
       // Once for each audit, once more for what it found, and those whose turn has come again.
-      expect(readings / healthy.length).toBeLessThan((clock.now - started) / options.auditEvery + 3)
+      expect(readings / healthy.length).toBeLessThan((clock.now - started) / auditEvery + 3)
     },
   )
 
@@ -616,30 +565,26 @@ describe('errors', () => {
     ['each call waits for a minute', 60, () => failure(429, 'slow_down')],
     ['it asks for an hour', 0, () => forAnHour(429)],
   ])('of a conversation hold up the others for a short time, although %s', async (_, seconds, answer) => {
-    const service = new SimulatedService({ conversations: 4 })
-    const storage = await filled(service)
-    const broken = firstOf(service)
-    const added = [...service.conversations.keys()].map((id) => `messages created ${service.addMessage(id)}`)
+    const { service, ids, first: broken, read, start } = await filled({ conversations: 4 })
+    const added = ids.map((id) => `messages created ${service.addMessage(id)}`)
     service.answer = (path) => {
       if (!isMessagesOf(path, [broken])) return undefined
       clock.now += seconds * 1000
       return answer()
     }
     const started = clock.now
-    const run = new Process(service, storage, { ...slow, passes: 1 })
+    const run = start()
     const changes = await run.read()
     expect(clock.now - started).toBeLessThan(95_000)
     expect(run.problems.map(({ conversationId }) => conversationId)).toEqual(run.problems.map(() => broken))
     // Its list entry stays the same.
     service.answer = undefined
-    changes.push(...(await new Process(service, storage, { ...slow, passes: 1 }).read()))
+    changes.push(...(await read()))
     expect(changes.filter((change) => change.startsWith('messages')).sort()).toEqual(added.sort())
   })
 
   test('of a conversation that asks for an hour come once an hour, and it is read afterwards', async () => {
-    const service = new SimulatedService({ conversations: 3, follows: false })
-    const storage = await filled(service)
-    const broken = firstOf(service)
+    const { service, first: broken, start } = await filled({ conversations: 3, follows: false })
     service.touch(broken)
     const message = service.addMessage(broken)
     const started = clock.now
@@ -649,7 +594,7 @@ describe('errors', () => {
       refused += 1
       return forAnHour(429)
     }
-    const run = new Process(service, storage, { ...slow, interval: 30_000, passes: 500 })
+    const run = start({ interval: 30_000, passes: 500 })
     const changes = await run.read()
     expect(refused).toBe(3)
     expect(run.problems).toHaveLength(2 * 3)
@@ -672,28 +617,24 @@ describe('errors', () => {
   })
 
   test('of the audit are made up for in the next pass', async () => {
-    const service = new SimulatedService({ conversations: 20, follows: false })
-    const storage = await filled(service)
-    const ids = [...service.conversations.keys()]
+    const { service, ids, read } = await filled({ conversations: 20, follows: false })
     const added = ids.map((id) => `messages created ${service.addMessage(id)}`)
-    const read = () => new Process(service, storage, { interval: 4000, auditEvery: 100_000, passes: 1 }).read()
     service.answer = (path) => (path.endsWith('/messages') ? failure(500, 'unavailable') : undefined)
     clock.now += 100_000
-    expect(await read()).toEqual([])
+    expect(await read({ auditEvery: 100_000 })).toEqual([])
     service.answer = undefined
-    expect((await read()).sort()).toEqual(added.sort())
+    expect((await read({ auditEvery: 100_000 })).sort()).toEqual(added.sort())
   })
 
   test.each(faults)('of everything lose nothing: %s', async (name, answer) => {
-    const service = new SimulatedService({ conversations: 5 })
-    const storage = await filled(service)
-    const added = [...service.conversations.keys()].map((id) => `messages created ${service.addMessage(id)}`)
+    const { service, ids, read, start } = await filled({ conversations: 5 })
+    const added = ids.map((id) => `messages created ${service.addMessage(id)}`)
     let [isOut, left] = [false, 40]
     service.answer = (path) => {
       isOut ||= path.endsWith('/messages')
       return isOut && left-- > 0 ? answer() : undefined
     }
-    const run = new Process(service, storage, { ...slow, limit: 50, passes: 1 })
+    const run = start({ limit: 50 })
     const changes = await run.read()
     const unread = run.problems.filter((problem) => problem.conversationId !== undefined && !problem.retryIn)
     // What can pass is waited for. The rest is an answer about each conversation, as long as the lists can be read.
@@ -702,16 +643,14 @@ describe('errors', () => {
     expect(run.problems.some(({ retryIn }) => (retryIn ?? 0) >= 30_000)).toBe(isWaitedFor)
     left = 0
     clock.now += 4000
-    changes.push(...(await new Process(service, storage, { ...slow, limit: 50, passes: 1 }).read()))
+    changes.push(...(await read({ limit: 50 })))
     expect(changes.filter((change) => change.startsWith('messages')).sort()).toEqual(added.sort())
   })
 
   test.each(['messages', 'what is missing'])(
     'that use up the time of each job do not keep %s of the others from being read',
     async (what) => {
-      const service = new SimulatedService({ conversations: 8 })
-      const storage = await filled(service)
-      const ids = [...service.conversations.keys()]
+      const { service, ids, start } = await filled({ conversations: 8 })
       const [broken, others] = [ids.slice(2, 5), [...ids.slice(0, 2), ...ids.slice(5)]]
       const changes: string[] = []
       for (const id of ids) {
@@ -726,8 +665,7 @@ describe('errors', () => {
           controller.abort(new RangeError('Stop.'))
           return failure(500, 'unavailable')
         }
-        const options = { ...slow, maxDeletions: 10, passes: 1, signal: controller.signal }
-        const { feed } = new Process(service, storage, options)
+        const { feed } = start({ maxDeletions: 10, signal: controller.signal })
         try {
           for await (const { resource, kind, id, ...change } of feed) {
             const owner = 'conversationId' in change ? change.conversationId : id
@@ -746,9 +684,7 @@ describe('errors', () => {
   test.each([true, false])(
     'of five conversations that change in each pass do not keep the others from being read (follows: %s)',
     async (follows) => {
-      const service = new SimulatedService({ conversations: 8, follows })
-      const ids = [...service.conversations.keys()]
-      const storage = await filled(service)
+      const { service, ids, read } = await filled({ conversations: 8, follows })
       // The newest come first in the list.
       const broken = ids.slice(3)
       service.answer = (path) => (broken.some((id) => path.includes(id)) ? failure(403, 'forbidden') : undefined)
@@ -756,32 +692,34 @@ describe('errors', () => {
         if (path === '/conversations') for (const id of broken) service.touch(id)
       }
       const added = ids.slice(0, 3).map((id) => `messages created ${service.addMessage(id)}`)
-      const changes = await new Process(service, storage, { interval: 4000, limit: 50, passes: 2 }).read()
+      const changes = await read({ auditEvery: 1, limit: 50, passes: 2 })
       expect(changes.filter((change) => change.startsWith('messages')).sort()).toEqual(added.sort())
     },
   )
 
-  test('with the remedy `retry` are waited out', async () => {
+  test.each([
+    ['/conversations', () => failure(429, 'slow_down')],
+    ['/me', () => new Response('<html>')],
+  ])('of %s that waiting can mend are waited out', async (broken, answer) => {
     const service = new SimulatedService({})
     let left = 3
-    service.answer = (path) => (path === '/conversations' && left-- > 0 ? failure(429, 'slow_down') : undefined)
+    service.answer = (path) => (path === broken && left-- > 0 ? answer() : undefined)
     const run = new Process(service, memoryStorage(), { passes: 1 })
     expect(await run.read()).toHaveLength(33)
     expect(run.problems.map(({ retryIn }) => (retryIn as number) > 0)).toEqual([true, true, true])
   })
 
-  test.each<readonly [string, () => unknown]>([
-    ['throws', () => failing()],
-    ['rejects', async () => failing()],
-  ])('do not end the feed if `onProblem` %s', async (_, onProblem) => {
-    const service = new SimulatedService({})
-    service.answer = (path) => (isMessagesOf(path, [firstOf(service)]) ? failure(403, 'forbidden') : undefined)
-    const options = { onProblem: onProblem as () => void, passes: 1 }
-    const unhandled = await unhandledDuring(async () => {
-      expect(await new Process(service, memoryStorage(), options).read()).toHaveLength(11 + 10 * 2)
-    })
-    expect(unhandled).toEqual([])
-  })
+  test.each(failingCallbacks(new RangeError('The callback failed.')))(
+    'do not end the feed if `onProblem` %s',
+    async (_, onProblem) => {
+      const service = new SimulatedService({})
+      service.answer = (path) => (isMessagesOf(path, [firstOf(service)]) ? failure(403, 'forbidden') : undefined)
+      const unhandled = await unhandledDuring(async () => {
+        expect(await new Process(service, memoryStorage(), { onProblem, passes: 1 }).read()).toHaveLength(11 + 10 * 2)
+      })
+      expect(unhandled).toEqual([])
+    },
+  )
 
   test.each(['/conversations', '/messages'])('about `limit` of %s: it is left out once', async (list) => {
     const service = new SimulatedService({})
@@ -808,17 +746,6 @@ describe('errors', () => {
     expect(run.problems).toMatchObject([{ conversationId: ids[1], error: { status: 503 } }])
   })
 
-  test('of the token end the feed, although messages fail', async () => {
-    const service = new SimulatedService({ conversations: 3 })
-    service.answer = (path) => {
-      if (path.endsWith('/messages')) return failure(503, 'unavailable')
-      return path === '/me' && service.counts.me > 0 ? failure(401, 'invalid_token') : undefined
-    }
-    await expect(new Process(service, memoryStorage(), { passes: 1 }).read()).rejects.toBeInstanceOf(
-      AuthenticationError,
-    )
-  })
-
   test.each([
     [1, 422, 1],
     [2, 410, 3],
@@ -837,21 +764,30 @@ describe('errors', () => {
     expect(unlimited).toBe(0)
   })
 
-  test('of a list that waiting does not mend end the feed', async () => {
-    const service = new SimulatedService({})
-    service.answer = (path) => (path === '/conversations' ? failure(422, 'invalid') : undefined)
-    await expect(new Process(service, memoryStorage(), { passes: 1 }).read()).rejects.toMatchObject({ status: 422 })
+  const ofMessages = (answer: () => Response) => (path: string) => (path.endsWith('/messages') ? answer() : undefined)
+  const invalidToken = () => failure(401, 'invalid_token')
+
+  test.each<[string, string, SimulatedService['answer']]>([
+    ['a token', 'AuthenticationError', ofMessages(invalidToken)],
+    ['a scope', 'InsufficientScopeError', ofMessages(() => failure(403, 'insufficient_scope'))],
+    [
+      'a list that waiting does not mend',
+      'UnprocessableError',
+      (path) => (path === '/conversations' ? failure(422, 'invalid') : undefined),
+    ],
+  ])('of %s end the feed', async (_, name, answer) => {
+    const service = new SimulatedService({ conversations: 3 })
+    service.answer = answer
+    await expect(new Process(service, memoryStorage(), { passes: 1 }).read()).rejects.toMatchObject({ name })
   })
 
-  test('of the token end the feed', async () => {
-    const service = new SimulatedService({})
-    for (const [status, code, kind] of [
-      [401, 'invalid_token', AuthenticationError],
-      [403, 'insufficient_scope', InsufficientScopeError],
-    ] as const) {
-      service.answer = (path) => (path.endsWith('messages') ? failure(status, code) : undefined)
-      await expect(new Process(service, memoryStorage(), { passes: 1 }).read()).rejects.toBeInstanceOf(kind)
-    }
+  test('of the token end the feed, although messages fail', async () => {
+    const service = new SimulatedService({ conversations: 3 })
+    const outage = ofMessages(() => failure(503, 'unavailable'))
+    service.answer = (path) => (path === '/me' && service.counts.me > 0 ? invalidToken() : outage(path))
+    await expect(new Process(service, memoryStorage(), { passes: 1 }).read()).rejects.toMatchObject({
+      name: 'AuthenticationError',
+    })
   })
 
   /** Lets a service list these JSON texts before its conversations. */
@@ -867,19 +803,17 @@ describe('errors', () => {
   test.each(['null', '{}', '{"id":5}', '{"id":""}', '{"id":"\\ud800"}', '"cnv_1"', '[]'])(
     'of entries without an id are told once in a pass, in which nothing is missing: %s',
     async (odd) => {
-      const service = new SimulatedService({ conversations: 4 })
-      const storage = await filled(service)
-      const gone = firstOf(service)
+      const { service, first: gone, read, start } = await filled({ conversations: 4 })
       service.removeConversation(gone)
       const added = service.addMessage(firstOf(service))
       listFirst(service, odd, odd)
-      const run = new Process(service, storage, { ...slow, passes: 3 })
+      const run = start({ passes: 3 })
       expect(await run.read()).toEqual([`conversations updated ${firstOf(service)}`, `messages created ${added}`])
       const message = expect.stringContaining('`conversations.list` returned an entry without a valid `id`')
       const problem = { error: { message } }
       expect(run.problems).toMatchObject([problem, problem, problem])
       service.answer = undefined
-      const later = await new Process(service, storage, { ...slow, passes: 2 }).read()
+      const later = await read({ passes: 2 })
       expect(later).toEqual([`conversations deleted ${gone}`])
     },
   )
@@ -888,9 +822,8 @@ describe('errors', () => {
     ['many arrays in arrays', '['.repeat(1000) + ']'.repeat(1000)],
     ['many objects in objects', `${'{"a":'.repeat(100)}1${'}'.repeat(100)}`],
   ])('of a conversation with %s are told by its id, and it is skipped until the next pass', async (_, deep) => {
-    const service = new SimulatedService({ conversations: 4 })
-    const storage = await filled(service)
-    const [gone = '', broken = '', other = ''] = service.conversations.keys()
+    const { service, ids, read, start } = await filled({ conversations: 4 })
+    const [gone = '', broken = '', other = ''] = ids
     service.removeConversation(gone)
     const { entry } = service.conversations.get(broken)!
     const added = [broken, other].map((id) => service.addMessage(id))
@@ -900,7 +833,7 @@ describe('errors', () => {
     // It is in the list, so this does not mean that it is gone.
     service.answer = (path, ...rest) =>
       isMessagesOf(path, [broken]) ? failure(404, 'not_found') : list?.(path, ...rest)
-    const run = new Process(service, storage, { ...slow, passes: 3 })
+    const run = start({ passes: 3 })
     expect((await run.read()).sort()).toEqual([
       ...[`conversations deleted ${gone}`, `conversations updated ${other}`, `messages created ${added[1]}`],
     ])
@@ -908,9 +841,7 @@ describe('errors', () => {
     expect(run.problems).toMatchObject(Array(3).fill({ conversationId: broken, error: { message } }))
     service.answer = undefined
     service.hidden.clear()
-    expect(await new Process(service, storage, { ...slow, passes: 1 }).read()).toEqual([
-      ...[`conversations updated ${broken}`, `messages created ${added[0]}`],
-    ])
+    expect(await read()).toEqual([`conversations updated ${broken}`, `messages created ${added[0]}`])
   })
 
   test.each(['/conversations', '/messages'])(
@@ -963,23 +894,13 @@ describe('errors', () => {
 
 describe('a token', () => {
   test('of another organization reads nothing', async () => {
-    const service = new SimulatedService({})
-    const storage = await filled(service)
+    const { service, read } = await filled()
     service.me = { organization: { id: 'org_2' } }
     const before = service.counts.lists
-    await expect(new Process(service, storage, { passes: 1 }).read()).rejects.toThrow('reads another organization')
+    await expect(read()).rejects.toThrow('reads another organization')
     expect(service.counts.lists).toBe(before)
     service.me = {}
-    await expect(new Process(service, storage, { passes: 1 }).read()).rejects.toThrow('does not tell the organization')
-  })
-
-  test('is asked about again if the response was no JSON', async () => {
-    const service = new SimulatedService({})
-    let left = 2
-    service.answer = (path) => (path === '/me' && left-- > 0 ? new Response('<html>') : undefined)
-    const run = new Process(service, memoryStorage(), { passes: 1 })
-    expect(await run.read()).toHaveLength(33)
-    expect(run.problems).toHaveLength(2)
+    await expect(read()).rejects.toThrow('does not tell the organization')
   })
 
   test('that a provider changes is asked about before it reads', async () => {
@@ -1031,25 +952,23 @@ describe('what is stored', () => {
     await expect(open(service, storage, young)).rejects.toThrow('is encrypted with an unknown secret')
     await expect(open(service, storage)).rejects.toThrow('is encrypted with an unknown secret')
     expect(await new Process(service, storage, { passes: 1, secret: [young, old] }).read()).toHaveLength(6)
-    await open(service, await filled(service), undefined)
-    await expect(open(service, await filled(service), old)).rejects.toThrow('is not encrypted')
+    const plain = await filled()
+    await expect(plain.read({ secret: old })).rejects.toThrow('is not encrypted')
   })
 
   test('belongs to one feed by its name', async () => {
-    const service = new SimulatedService({ conversations: 2 })
-    const storage = await filled(service)
-    const read = (name: string) => new Process(service, storage, { ...slow, name, passes: 1 }).read()
-    expect(await read('feed:messages')).toHaveLength(6)
-    expect(await read('feed:messages')).toEqual([])
-    service.addMessage(firstOf(service))
-    expect(await read('feed')).toHaveLength(2)
-    expect(await read('feed:messages')).toHaveLength(2)
+    const { service, first, read } = await filled({ conversations: 2 })
+    const name = 'feed:messages'
+    expect(await read({ name })).toHaveLength(6)
+    expect(await read({ name })).toEqual([])
+    service.addMessage(first)
+    expect(await read()).toHaveLength(2)
+    expect(await read({ name })).toHaveLength(2)
   })
 
   test('is refused by the name of its entry and field if it is damaged', async () => {
-    const service = new SimulatedService({ conversations: 2 })
-    const storage = await filled(service)
-    const key = `changes:feed:conversations:${firstOf(service)}`
+    const { service, storage, first, read } = await filled({ conversations: 2 })
+    const key = `changes:feed:conversations:${first}`
     const text = (await storage.get(key)) as string
     const encode = (value: object) => `plain:${Buffer.from(JSON.stringify(value)).toString('base64url')}`
     const entry = JSON.parse(Buffer.from(text.slice('plain:'.length), 'base64url').toString())
@@ -1068,9 +987,7 @@ describe('what is stored', () => {
     }
     // Without the entry, the conversation comes once more.
     await storage.compareAndSet(key, (await storage.get(key)) as string, null)
-    expect(await new Process(service, storage, { ...slow, passes: 2 }).read()).toEqual([
-      `conversations created ${firstOf(service)}`,
-    ])
+    expect(await read({ passes: 2 })).toEqual([`conversations created ${first}`])
   })
 
   test('does not get into an error through the message of a driver', async () => {
@@ -1105,26 +1022,23 @@ describe('what is stored', () => {
 
 describe('an upgrade', () => {
   test('to another `ignore` takes over differences once, and says so', async () => {
-    const service = new SimulatedService({ conversations: 4 })
-    const storage = await filled(service)
+    const { service, first, read, start } = await filled({ conversations: 4 })
     const ignore = ['presigned_url', 'profile_picture_url', 'unread_count']
-    const run = new Process(service, storage, { ...slow, ignore, passes: 3 })
+    const run = start({ ignore, passes: 3 })
     expect(await run.read()).toEqual([])
     expect(run.problems.map(({ error }) => String(error)).join()).toContain('another `ignore`')
-    service.touch(firstOf(service))
-    service.editMessage(firstOf(service), messagesOf(service, firstOf(service))[0] as string)
-    expect(await new Process(service, storage, { interval: 4000, ignore, passes: 2 }).read()).toHaveLength(1)
+    service.touch(first)
+    service.editMessage(first, messagesOf(service, first)[0] as string)
+    expect(await read({ auditEvery: 1, ignore, passes: 2 })).toHaveLength(1)
   })
 
   test('that watches messages later begins by `since`', async () => {
-    const service = new SimulatedService({ conversations: 4 })
-    const beginning = await filled(service, { watch: ['conversations'] })
-    expect(await new Process(service, beginning, { ...slow, passes: 1 }).read()).toHaveLength(8)
-    const now = await filled(service, { watch: ['conversations'] })
+    const filledWith = (watch: 'conversations' | 'messages') => filled({ conversations: 4 }, { watch: [watch] })
+    expect(await (await filledWith('conversations')).read()).toHaveLength(8)
+    const { read } = await filledWith('conversations')
     clock.now += 5000
-    expect(await new Process(service, now, { ...slow, since: 'now', passes: 1 }).read()).toEqual([])
-    const conversations = await filled(service, { watch: ['messages'] })
-    expect(await new Process(service, conversations, { ...slow, passes: 1 }).read()).toHaveLength(4)
+    expect(await read({ since: 'now' })).toEqual([])
+    expect(await (await filledWith('messages')).read()).toHaveLength(4)
   })
 })
 

@@ -2,7 +2,7 @@ import { SupportWorkspace, SupportWorkspaceError } from 'support-workspace-sdk'
 import { type Change, ChangeFeed, type ChangeFeedOptions, type FeedProblem } from 'support-workspace-sdk/changes'
 import { type KeyValueStorage, memoryStorage } from 'support-workspace-sdk/storage'
 import { expect } from 'vitest'
-import { type SimulatedService, textOf } from './simulated-service.ts'
+import { SimulatedService, type Traits, textOf } from './simulated-service.ts'
 
 /** What ends a process of the simulation. */
 export class Crash extends SupportWorkspaceError {
@@ -16,6 +16,8 @@ export interface Pass {
   readonly from: number
   readonly to: number
 }
+
+type ProcessOptions = Partial<ChangeFeedOptions> & { readonly accessToken?: () => string }
 
 /** A process that runs a feed, and can crash at any call of the storage and any request. */
 export class Process {
@@ -36,7 +38,7 @@ export class Process {
   constructor(
     service: SimulatedService,
     storage: KeyValueStorage,
-    options: Partial<ChangeFeedOptions> & { readonly accessToken?: () => string } = {},
+    options: ProcessOptions = {},
     crashes: () => boolean = () => false,
   ) {
     const step = async <Value>(run: () => Value | Promise<Value>): Promise<Value> => {
@@ -145,12 +147,22 @@ export function expectReplica(log: Log, service: SimulatedService): void {
   expect(new Map([...log.replica].sort())).toEqual(new Map([...now].sort()))
 }
 
-/** Returns a storage that a first pass has filled. */
-export async function filled(
-  service: SimulatedService,
-  options: Partial<ChangeFeedOptions> = {},
-): Promise<KeyValueStorage> {
+/** Passes that follow each other so slowly that a second reading of messages comes in the next one. */
+export const slow = { interval: 4000, auditEvery: Number.POSITIVE_INFINITY } as const
+
+/** Returns a service, a storage that first passes have filled, and processes that go on with one slow pass by default. */
+export async function filled(traits: Partial<Traits> = {}, options: Partial<ChangeFeedOptions> = {}) {
+  const service = new SimulatedService(traits)
+  const ids = [...service.conversations.keys()]
   const storage = memoryStorage()
-  await new Process(service, storage, { passes: 3, interval: 4000, ...options }).read()
-  return storage
+  const start = (options: ProcessOptions = {}) => new Process(service, storage, { ...slow, passes: 1, ...options })
+  await start({ passes: 3, auditEvery: 1, ...options }).read()
+  return {
+    service,
+    storage,
+    ids,
+    first: ids[0] as string,
+    start,
+    read: async (options?: ProcessOptions) => start(options).read(),
+  }
 }

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach } from 'vitest'
+import { afterEach, beforeEach, vi } from 'vitest'
+import { digestAtOnce } from '../journal/digest-at-once.ts'
 
 /** The limit of a call of a storage. Its timer must not fire. */
 const storageLimit = 30_000
@@ -11,6 +12,7 @@ export function simulateTime(): { now: number } {
   const clock = { now: 0 }
   const real = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout, now: Date.now }
   beforeEach(() => {
+    digestAtOnce()
     clock.now = Date.parse('2026-03-01')
     Date.now = () => clock.now
     const start = clock.now
@@ -26,6 +28,7 @@ export function simulateTime(): { now: number } {
     globalThis.clearTimeout = clearImmediate as unknown as typeof clearTimeout
   })
   afterEach(() => {
+    vi.restoreAllMocks()
     Date.now = real.now
     Reflect.deleteProperty(performance, 'now')
     Object.assign(globalThis, { setTimeout: real.setTimeout, clearTimeout: real.clearTimeout })

@@ -50,12 +50,9 @@ test.each(orders)('two feeds on one storage lose nothing that lasts, in the orde
 })
 
 test('what a feed leaves behind when it crashes is delivered, although another has read the same conversation', async () => {
-  const service = new SimulatedService({ conversations: 2 })
-  const storage = await filled(service)
-  const [id = ''] = service.conversations.keys()
-  const options = { interval: 4000, auditEvery: Number.POSITIVE_INFINITY, passes: 1 }
+  const { service, first: id, read, start } = await filled({ conversations: 2 })
   service.addMessage(id)
-  await new Process(service, storage, options).read()
+  await read()
   clock.now += 4000
   // The entry does not show the next message: only the second readings can find it.
   service.traits = { ...service.traits, follows: false }
@@ -66,35 +63,31 @@ test('what a feed leaves behind when it crashes is delivered, although another h
     if (!request[0].includes(`${id}/messages`) || left !== undefined) return response
     Object.assign(service, { fetch })
     service.addMessage(id)
-    for await (const change of new Process(service, storage, options).feed) {
+    for await (const change of start().feed) {
       left = change
       break
     }
     return response
   }
   Object.assign(service, { fetch: slow })
-  expect(await new Process(service, storage, options).read()).toEqual([])
+  expect(await read()).toEqual([])
   const keys: string[] = []
-  for await (const { key } of new Process(service, storage, options).feed) keys.push(key)
+  for await (const { key } of start().feed) keys.push(key)
   expect(keys).toEqual([left?.key])
 })
 
 test.each(['its list', 'the messages'])(
   'messages are read a second time at least two seconds later, although another feed ended passes before a feed read %s',
   async (held) => {
-    const service = new SimulatedService({ conversations: 2 })
-    const storage = await filled(service)
+    const { service, first: id, read } = await filled({ conversations: 2 })
     clock.now += 4000
-    const [id = ''] = service.conversations.keys()
-    const options = { interval: 4000, auditEvery: Number.POSITIVE_INFINITY, passes: 1 }
-    const read = (passes = 1) => new Process(service, storage, { ...options, passes }).read()
     const { fetch } = service
     const slow: typeof fetch = async (...request) => {
       const isList = request[0].includes('/conversations?')
       if (!isList && !request[0].includes(`${id}/messages`)) return fetch(...request)
       const isHeld = isList === (held === 'its list')
       if (isHeld) Object.assign(service, { fetch })
-      if (isHeld) await read(2)
+      if (isHeld) await read({ passes: 2 })
       if (isList) service.touch(id)
       return fetch(...request)
     }
