@@ -1,4 +1,5 @@
 import {
+  type ClientOptions,
   defineOperation,
   type Middleware,
   type SupportWorkspace,
@@ -7,7 +8,7 @@ import {
 } from 'support-workspace-sdk'
 import { Approvals, type ApprovalsOptions, type ProposeOptions, type SendResult } from 'support-workspace-sdk/approvals'
 import { WriteJournal } from 'support-workspace-sdk/journal'
-import { createSandbox, type SandboxOptions } from 'support-workspace-sdk/sandbox'
+import { createSandbox, type FaultRule, type SandboxOptions } from 'support-workspace-sdk/sandbox'
 import { type KeyValueStorage, memoryStorage } from 'support-workspace-sdk/storage'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { rejection } from '../helpers/client.ts'
@@ -33,14 +34,20 @@ function open(options: Partial<ApprovalsOptions> = {}, sandboxOptions: SandboxOp
   const approvals = new Approvals({ workspace, storage, ...options })
   const propose = (text = body_html, more: ProposeOptions = {}, key = 'r') =>
     approvals.propose(key, (client) => client.messages.create(conversation, { body_html: text }), more)
-  const approve = async (more = {}) =>
-    approvals.approve('r', { digest: (await approvals.get('r'))?.digest ?? '', by: 'may', ...more })
+  const approve = async (more = {}, key = 'r') =>
+    approvals.approve(key, { digest: (await approvals.get(key))?.digest ?? '', by: 'may', ...more })
   /** Proposes a text and approves it, a moment before what follows. */
-  const approved = async (key: string, text = `<p>${key}</p>`, more: ProposeOptions = { basis: null }) => {
-    const { digest } = await propose(text, more, key)
-    await approvals.approve(key, { digest, by: 'may' })
+  const approved = async (key = 'r', text = key === 'r' ? body_html : `<p>${key}</p>`, more: ProposeOptions = {}) => {
+    await propose(text, more, key)
+    const proposal = await approve({}, key)
     await vi.advanceTimersByTimeAsync(10)
+    return proposal
   }
+  /** Starts another process on the same storage. */
+  const start = (client: Partial<ClientOptions<'self'>> = {}, more: Partial<ApprovalsOptions> = {}) =>
+    new Approvals({ workspace: clientOf(sandbox, client), storage, ...more })
+  /** Lets the next message meet a fault. */
+  const fail = (fault: Partial<FaultRule>) => sandbox.faults.add({ method: 'POST', path: /messages$/, ...fault })
   const send = async (from = approvals) => {
     const results: SendResult[] = []
     for await (const result of from.send()) results.push(result)
@@ -49,7 +56,7 @@ function open(options: Partial<ApprovalsOptions> = {}, sandboxOptions: SandboxOp
   const sent = () =>
     sandbox.state.writes.filter(({ operation }) => operation === 'createMessage').map(({ id }) => textOf(String(id)))
   const textOf = (id: string) => sandbox.state.messages(conversation).find((each) => each.id === id)?.body_html
-  return { sandbox, storage, conversation, workspace, approvals, propose, approve, approved, send, sent }
+  return { sandbox, storage, conversation, workspace, approvals, start, fail, propose, approve, approved, send, sent }
 }
 
 describe('a proposal', () => {
@@ -154,7 +161,7 @@ describe('a proposal', () => {
   })
 
   test('of an app names the person whose token sends it', async () => {
-    const { sandbox, storage, conversation, send, sent } = open()
+    const { sandbox, storage, conversation, approve, send, sent } = open()
     const accessToken = sandbox.issueToken({ actor: 'app' })
     const workspace = clientOf(sandbox, { accessToken, actor: 'app' } as never).withOptions({})
     const bot = new Approvals({ workspace, storage })
@@ -164,8 +171,8 @@ describe('a proposal', () => {
       argument: 'author',
     })
     const me = await clientOf(sandbox).me()
-    const { digest } = await bot.propose('r', create, { author: me.user?.id })
-    await bot.approve('r', { digest, by: 'may' })
+    await bot.propose('r', create, { author: me.user?.id })
+    await approve()
     expect(await send(bot)).toEqual([])
     expect([await send(), sent()]).toEqual([['sent'], [body_html]])
   })
@@ -267,9 +274,8 @@ describe('an approval', () => {
   })
 
   test('wins if it is the first answer', async () => {
-    const { approvals, propose, approve } = open()
-    const { digest } = await propose()
-    await approve()
+    const { approvals, propose, approve, approved } = open()
+    const { digest } = await approved()
     await approvals.approve('r', { digest, by: 'cleo' })
     expect(await propose('<p>Other.</p>', { replace: true })).toMatchObject({ state: 'approved', digest })
     const other = approvals.approve('r', { digest, by: 'bob', body: { body_html: '<p>Other.</p>' } })
@@ -289,9 +295,8 @@ describe('an approval', () => {
   })
 
   test('that comes after the reply was sent is noted, and a different one is told what was sent', async () => {
-    const { approvals, propose, approve, send, sent } = open()
-    const { digest } = await propose()
-    await approve()
+    const { approvals, send, sent, approved } = open()
+    const { digest } = await approved()
     await send()
     expect(await approvals.approve('r', { digest, by: 'cleo' })).toMatchObject({
       ...{ state: 'sent', decisions: [{ by: 'may' }, { by: 'cleo' }] },
@@ -305,23 +310,21 @@ describe('an approval', () => {
 
 describe('the last look', () => {
   test('ends a proposal as stale if anybody has written since, also during the wait for a 429', async () => {
-    const { sandbox, conversation, approvals, propose, approve, send, sent } = open()
-    await propose()
-    await approve()
-    sandbox.faults.add({ method: 'POST', path: /messages$/, status: 429, retryAfter: 3 })
+    const { sandbox, conversation, approvals, send, sent, fail, approved } = open()
+    await approved()
+    fail({ status: 429, retryAfter: 3 })
     setTimeout(() => sandbox.receiveMessage(conversation, 'Cancel!'), 1_000)
     expect([await send(), sent()]).toEqual([['stale'], []])
     expect(await approvals.get('r')).toMatchObject({ state: 'stale', reason: expect.stringContaining('is newer') })
   })
 
   test('lets pass what was sent for the same basis, and what is ignored', async () => {
-    const { sandbox, conversation, approvals, propose, send, sent } = open({
+    const { sandbox, conversation, send, sent, approved } = open({
       ignore: (message) => message.body_html === 'Out of office',
     })
     const basis = sandbox.receiveMessage(conversation, 'Where is it?')
     for (const key of ['one', 'two']) {
-      const { digest } = await propose(`<p>${key}</p>`, { basis }, key)
-      await approvals.approve(key, { digest, by: 'may' })
+      await approved(key, `<p>${key}</p>`, { basis })
       await vi.advanceTimersByTimeAsync(1_000)
     }
     sandbox.receiveMessage(conversation, 'Out of office')
@@ -332,17 +335,16 @@ describe('the last look', () => {
   })
 
   test('knows what is older than a basis, but nothing of the same second', async () => {
-    const { sandbox, conversation, propose, approve, send } = open()
+    const { sandbox, conversation, propose, send, approved } = open()
     const basis = sandbox.receiveMessage(conversation, 'Where is it?')
     sandbox.receiveMessage(conversation, 'Forget it, cancel!')
-    await propose(body_html, { basis })
-    await approve()
+    await approved('r', body_html, { basis })
     expect(await send()).toEqual(['stale'])
     expect(await propose(body_html, { basis: 'msg_gone', again: true })).toMatchObject({ state: 'stale' })
   })
 
   test('knows no message without a time, unless it is the basis', async () => {
-    const { sandbox, storage, conversation, propose, sent } = open()
+    const { sandbox, conversation, propose, sent, start } = open()
     const timeless = sandbox.receiveMessage(conversation, 'Where is it?')
     await vi.advanceTimersByTimeAsync(1_000)
     const newest = sandbox.receiveMessage(conversation, 'Hello?')
@@ -352,9 +354,8 @@ describe('the last look', () => {
       const text = await response.text()
       return new Response(method === 'GET' ? JSON.stringify(JSON.parse(text, withoutTime)) : text, response)
     })
-    const workspace = clientOf(sandbox, { fetch })
     const run = async (basis: string, options: Partial<ApprovalsOptions> = {}) => {
-      const approvals = new Approvals({ workspace, storage, ...options })
+      const approvals = start({ fetch }, options)
       const create = (client: SupportWorkspace<'self'>) => client.messages.create(conversation, { body_html })
       const { known, digest } = await approvals.propose(basis, create, { basis })
       await approvals.approve(basis, { digest, by: 'may' })
@@ -367,10 +368,9 @@ describe('the last look', () => {
   })
 
   test('sends nothing that has expired', async () => {
-    const { sandbox, storage, workspace, propose, approve, send, sent } = open()
-    await propose(body_html, { expiresIn: 2_000 })
-    await approve()
-    sandbox.faults.add({ method: 'POST', path: /messages$/, status: 429, retryAfter: 3 })
+    const { propose, approve, send, sent, start, fail, approved } = open()
+    await approved('r', body_html, { expiresIn: 2_000 })
+    fail({ status: 429, retryAfter: 3 })
     expect([await send(), sent()]).toEqual([['expired'], []])
     await propose(body_html, { expiresIn: 2_000, again: true })
     await vi.advanceTimersByTimeAsync(2_000)
@@ -379,31 +379,28 @@ describe('the last look', () => {
       message: expect.stringContaining('has expired'),
     })
     // Of two processes that see it, one says so.
-    const both = [1, 2].map(() => send(new Approvals({ workspace, storage })))
+    const both = [1, 2].map(() => send(start()))
     expect([(await Promise.all(both)).flat(), sent()]).toEqual([['expired'], []])
   })
 
   test('compares the person of the token at this attempt', async () => {
-    const { sandbox, storage, approved, sent } = open()
-    for (const key of ['one', 'two']) await approved(key)
+    const { sandbox, approved, send, sent, start } = open()
+    for (const key of ['one', 'two']) await approved(key, undefined, { basis: null })
     const [mine, other] = [undefined, sandbox.state.members[1]?.id].map((member) =>
       sandbox.issueToken({ actor: 'self', ...(member && { member }) }),
     ) as [string, string]
     let asked = 0
     // The token of somebody else comes for a moment, after the identity was asked for. The second stays behind the first.
     const accessToken = () => (++asked === 3 || asked === 4 ? other : mine)
-    const workspace = clientOf(sandbox, { accessToken })
-    const results = await Array.fromAsync(new Approvals({ workspace, storage }).send())
-    expect([results, sent()]).toEqual([[], []])
+    expect([await send(start({ accessToken })), sent()]).toEqual([[], []])
   })
 })
 
 describe('a lost response', () => {
   test('is unconfirmed at once, and found by the next `send`', async () => {
-    const { sandbox, approvals, propose, approve, send, sent } = open()
-    await propose()
-    await approve()
-    sandbox.faults.add({ method: 'POST', path: /messages$/, status: 503, effect: true })
+    const { approvals, send, sent, fail, approved } = open()
+    await approved()
+    fail({ status: 503, effect: true })
     const start = performance.now()
     expect(await send()).toEqual(['unconfirmed'])
     expect(performance.now() - start).toBeLessThan(1_000)
@@ -413,12 +410,11 @@ describe('a lost response', () => {
   })
 
   test('is not found in a message that the draft has read', async () => {
-    const { sandbox, conversation, workspace, propose, approve, send, sent } = open()
+    const { sandbox, conversation, workspace, send, sent, fail, approved } = open()
     await workspace.messages.create(conversation, { body_html })
     sandbox.receiveMessage(conversation, 'And my second parcel?')
-    await propose(body_html, { basis: sandbox.state.messages(conversation).map(({ id }) => id) })
-    await approve()
-    sandbox.faults.add({ method: 'POST', path: /messages$/, drop: 'before-effect' })
+    await approved('r', body_html, { basis: sandbox.state.messages(conversation).map(({ id }) => id) })
+    fail({ drop: 'before-effect' })
     expect([await send(), await send()]).toEqual([['unconfirmed'], ['unconfirmed']])
     expect(sent()).toEqual([body_html])
   })
@@ -426,14 +422,13 @@ describe('a lost response', () => {
   test('is not found in a message that the last look has let pass', async () => {
     const text = '<p>On it.</p>'
     const ignore: ApprovalsOptions['ignore'] = (message) => message.body_html === text
-    const { sandbox, storage, conversation, workspace, propose, approve, sent, send } = open({ ignore })
-    await propose(text)
-    await approve()
+    const { conversation, workspace, sent, send, start, fail, approved } = open({ ignore })
+    await approved('r', text)
     await workspace.messages.create(conversation, { body_html: text })
-    sandbox.faults.add({ method: 'POST', path: /messages$/, drop: 'before-effect' })
+    fail({ drop: 'before-effect' })
     expect(await send()).toEqual(['unconfirmed'])
     // Another process has not looked itself.
-    expect(await send(new Approvals({ workspace, storage, ignore }))).toEqual(['unconfirmed'])
+    expect(await send(start({}, { ignore }))).toEqual(['unconfirmed'])
     expect(sent()).toEqual([text])
   })
 
@@ -452,10 +447,9 @@ describe('a lost response', () => {
   })
 
   test('that a person finds absent waits for another approval', async () => {
-    const { sandbox, approvals, propose, approve, send, sent } = open()
-    await propose()
-    await approve()
-    sandbox.faults.add({ method: 'POST', path: /messages$/, status: 503 })
+    const { approvals, approve, send, sent, fail, approved } = open()
+    await approved()
+    fail({ status: 503 })
     expect([await send(), await send()]).toEqual([['unconfirmed'], ['unconfirmed']])
     expect(await approvals.resolve('r', 'absent')).toMatchObject({ state: 'pending' })
     expect(await send()).toEqual([])
@@ -465,7 +459,7 @@ describe('a lost response', () => {
   })
 
   test('is not overtaken while the reply can still arrive', async () => {
-    const { sandbox, storage, approved, send, sent } = open()
+    const { sandbox, approved, send, sent, start } = open()
     for (const key of ['one', 'two']) await approved(key)
     const arrives = Promise.withResolvers<void>()
     const fetch: WebFetch = async (url, init) => {
@@ -473,7 +467,7 @@ describe('a lost response', () => {
       void arrives.promise.then(() => sandbox.fetch(url, { ...init, signal: null } as RequestInit))
       return new Response('', { status: 504 })
     }
-    const late = new Approvals({ workspace: clientOf(sandbox, { fetch }), storage })
+    const late = start({ fetch })
     expect([await send(late), await send(late), sent()]).toEqual([['unconfirmed'], ['unconfirmed'], []])
     arrives.resolve()
     await vi.advanceTimersByTimeAsync(1_000)
@@ -484,9 +478,9 @@ describe('a lost response', () => {
   })
 
   test('that stays unconfirmed holds up its conversation for 150 seconds', async () => {
-    const { sandbox, approved, send, sent } = open()
+    const { approved, send, sent, fail } = open()
     for (const key of ['one', 'two']) await approved(key)
-    sandbox.faults.add({ method: 'POST', path: /messages$/, status: 503 })
+    fail({ status: 503 })
     expect([await send(), sent()]).toEqual([['unconfirmed'], []])
     await vi.advanceTimersByTimeAsync(140_000)
     expect([await send(), sent()]).toEqual([['unconfirmed'], []])
@@ -519,9 +513,8 @@ describe('what is stored', () => {
     ['the evidence', '"evidence":"', '"evidence":"x'],
     ['the service', '"service":"http', '"service":"https'],
   ])('is refused if %s was edited without the digest', async (_, from, to) => {
-    const { storage, approvals, propose, approve, send, sent } = open()
-    await propose(body_html, { expiresIn: 60_000 })
-    await approve()
+    const { storage, approvals, send, sent, approved } = open()
+    await approved('r', body_html, { expiresIn: 60_000 })
     await change(storage, from, to)
     expect([await send(), sent()]).toEqual([['refused'], []])
     expect(await approvals.get('r')).toMatchObject({ reason: expect.stringContaining('is not what was approved') })
@@ -531,9 +524,8 @@ describe('what is stored', () => {
     ['the author', /"author":"[^"]+"/],
     ['the organization', /"organization":"[^"]+"/],
   ])('is not sent if %s was edited', async (field, pattern) => {
-    const { storage, propose, approve, send, sent } = open()
-    await propose()
-    await approve()
+    const { storage, send, sent, approved } = open()
+    await approved()
     const [found = ''] = pattern.exec(decoded(String(await storage.get('approvals:open:r')))) ?? []
     await change(storage, found, `"${field.replace('the ', '')}":"other"`)
     expect([await send(), sent()]).toEqual([[], []])
@@ -543,10 +535,9 @@ describe('what is stored', () => {
     ['whose text was edited', 'On its way.', 'Pay here.'],
     ['whose record is lost', '"write":', '"lost":'],
   ])('is not sent again, and told, if it is an unconfirmed one %s', async (_, from, to) => {
-    const { sandbox, storage, propose, approve, approvals, sent } = open()
-    await propose()
-    await approve()
-    sandbox.faults.add({ method: 'POST', path: /messages$/, status: 503 })
+    const { storage, approvals, sent, fail, approved } = open()
+    await approved()
+    fail({ status: 503 })
     await Array.fromAsync(approvals.send())
     await change(storage, from, to)
     const [result] = await Array.fromAsync(approvals.send())
@@ -555,18 +546,15 @@ describe('what is stored', () => {
   })
 
   test('is left alone by a client of another service', async () => {
-    const { sandbox, storage, propose, approve, send, sent } = open()
-    await propose(body_html, { basis: null })
-    await approve()
-    const workspace = clientOf(sandbox, { baseUrl: 'https://other.example' } as never)
-    expect([await send(new Approvals({ workspace, storage })), sent()]).toEqual([[], []])
+    const { send, sent, start, approved } = open()
+    await approved('r', body_html, { basis: null })
+    expect([await send(start({ baseUrl: 'https://other.example' })), sent()]).toEqual([[], []])
     expect([await send(), sent()]).toEqual([['sent'], [body_html]])
   })
 
   test('is refused if its digest is of no version that is known', async () => {
-    const { storage, propose, approve, send, sent } = open()
-    const { digest } = await propose()
-    await approve()
+    const { storage, send, sent, approved } = open()
+    const { digest } = await approved()
     for (let count = 0; count < 2; count += 1) await change(storage, `"${digest}"`, '"v2:undefined"')
     await change(storage, 'On its way.', 'Pay here.')
     expect([await send(), sent()]).toEqual([['refused'], []])
@@ -625,12 +613,11 @@ describe('what is stored', () => {
     ] as const)(
       'whose message a reply of the same text could be, leaves one unconfirmed that was lost %s',
       async (drop, count, problem) => {
-        const { sandbox, conversation, storage, approvals, propose, sent } = open()
+        const { sandbox, conversation, storage, approvals, sent, fail, approved } = open()
         const basis = sandbox.state.messages(conversation).map(({ id }) => id)
         for (const key of ['bad', 'good']) {
-          const { digest } = await propose(body_html, { basis }, key)
-          await approvals.approve(key, { digest, by: 'may' })
-          if (key === 'good') sandbox.faults.add({ method: 'POST', path: /messages$/, drop })
+          await approved(key, body_html, { basis })
+          if (key === 'good') fail({ drop })
           await Array.fromAsync(approvals.send())
           if (key === 'bad') await garbage(storage, 'approvals:final:bad')
         }
@@ -661,16 +648,16 @@ describe('what is stored', () => {
   test('is encrypted with a secret, for its key', async () => {
     // Encryption takes real time.
     vi.useRealTimers()
-    const { storage, approvals, propose, approve, send, sent, workspace } = open({ secret })
+    const { storage, approvals, propose, approve, send, sent, start } = open({ secret })
     await propose()
     const text = String(await storage.get('approvals:open:r'))
     expect(text).not.toContain('On its way')
     await storage.compareAndSet('approvals:open:other', null, text)
     expect(await rejection(approvals.get('other'))).toMatchObject({ message: expect.stringContaining('another key') })
     await storage.compareAndSet('approvals:open:other', text, null)
-    const rotated = new Approvals({ workspace, storage, secret: ['another secret of thirty-two characters.', secret] })
+    const rotated = start({}, { secret: ['another secret of thirty-two characters.', secret] })
     expect(await rotated.get('r')).toMatchObject({ state: 'pending' })
-    expect(await rejection(new Approvals({ workspace, storage }).get('r'))).toMatchObject({ name: 'ApprovalsError' })
+    expect(await rejection(start().get('r'))).toMatchObject({ name: 'ApprovalsError' })
     await approve()
     expect([await send(), sent()]).toEqual([['sent'], [body_html]])
   })
@@ -733,7 +720,7 @@ describe('what is stored', () => {
   }
 
   test('by another version with the same format is sent with the same bytes', async () => {
-    const { sandbox, storage } = open()
+    const { sandbox, storage, start } = open()
     const bodies: unknown[] = []
     const fetch = fetchOf(sandbox, (response, _, { method, body }) => {
       if (method === 'POST') bodies.push(body)
@@ -741,33 +728,20 @@ describe('what is stored', () => {
     })
     const key = 'approvals:open:r'
     await storage.compareAndSet(key, null, encoded(key, recorded))
-    const approvals = new Approvals({ workspace: clientOf(sandbox, { fetch }), storage })
+    const approvals = start({ fetch })
     expect(await Array.fromAsync(approvals.send())).toMatchObject([{ key: 'r', state: 'sent' }])
     expect(bodies).toEqual([recorded.content.text])
   })
 
-  test('by another version with another format is not sent, and said to be so', async () => {
-    const { storage, send, sent } = open()
-    const key = 'approvals:open:r'
-    await storage.compareAndSet(key, null, encoded(key, { ...recorded, format: 2 }))
-    expect(await rejection(send())).toMatchObject({
-      name: 'ApprovalsError',
-      key: 'r',
-      message: expect.stringContaining('another version'),
-    })
-    expect(sent()).toEqual([])
-  })
-
   test('is forgotten without its texts, and is never sent again', async () => {
-    const { storage, approvals, propose, approve, send, sent } = open()
+    const { storage, approvals, propose, send, sent, approved } = open()
     await propose()
     expect(await approvals.forget('r')).toBe(true)
     await propose('<p>Rejected.</p>')
     await approvals.reject('r', { by: 'bob' })
     await propose('<p>Anew.</p>', { again: true })
     expect([await approvals.forget('r'), await approvals.get('r')]).toMatchObject([true, { state: 'rejected' }])
-    await propose(body_html, { again: true })
-    await approve()
+    await approved('r', body_html, { again: true })
     await send()
     await vi.advanceTimersByTimeAsync(3_600_000)
     expect([await approvals.forget(3_600_000), await approvals.forget(3_600_000)]).toEqual([1, 0])
@@ -794,7 +768,7 @@ describe('a write journal on the same storage', () => {
   /** A journal and approvals that send the same text. */
   function openBoth(options: Partial<ApprovalsOptions> = {}) {
     const world = open(options)
-    const { sandbox, storage, workspace, conversation, approvals, propose, send } = world
+    const { storage, workspace, conversation, approvals, propose, send, fail } = world
     const journal = new WriteJournal({ workspace, storage, confirmTimeout: 10 })
     const once = () => journal.once('j', (client) => client.messages.create(conversation, { body_html }))
     const sendApproved = async () => {
@@ -804,7 +778,7 @@ describe('a write journal on the same storage', () => {
       }
       return send()
     }
-    const lose = () => sandbox.faults.add({ method: 'POST', path: /messages$/, drop: 'before-effect' })
+    const lose = () => fail({ drop: 'before-effect' })
     return { ...world, journal, once, sendApproved, lose }
   }
 
@@ -842,9 +816,9 @@ describe('a write journal on the same storage', () => {
 })
 
 test('what was sent is not taken for a lost reply of the same text, also after its text was forgotten', async () => {
-  const { sandbox, approvals, approved, send, sent } = open()
+  const { approvals, approved, send, sent, fail } = open()
   for (const key of ['lost', 'sent']) await approved(key, body_html)
-  sandbox.faults.add({ method: 'POST', path: /messages$/, drop: 'before-effect' })
+  fail({ drop: 'before-effect' })
   expect(await send()).toEqual(['unconfirmed'])
   await vi.advanceTimersByTimeAsync(151_000)
   expect(await send()).toEqual(['unconfirmed', 'sent'])
@@ -902,16 +876,15 @@ test.each<[string, { ahead?: number; takes?: number; timeout?: number }]>([
 ])(
   'what was approved later does not overtake a reply that is being sent by %s',
   async (who, { ahead = 0, takes = 1_000, timeout = 30_000 }) => {
-    const { sandbox, storage, approvals, approved, send, sent } = open({}, { now: () => Date.now() - ahead })
+    const { sandbox, approvals, approved, send, sent, start } = open({}, { now: () => Date.now() - ahead })
     for (const key of ['one', 'two']) await approved(key)
-    const workspace = clientOf(sandbox, {
+    const slow = start({
       ...{ timeout, totalTimeout: timeout * 2 },
       fetch: async (url, init) => {
         if (init?.method === 'POST') await new Promise((resolve) => setTimeout(resolve, takes))
         return sandbox.fetch(url, init)
       },
     })
-    const slow = new Approvals({ workspace, storage })
     const sending = send(slow)
     while ((await approvals.get('one'))?.state !== 'sending') await vi.advanceTimersByTimeAsync(1)
     await vi.advanceTimersByTimeAsync(takes - 500)
@@ -922,159 +895,96 @@ test.each<[string, { ahead?: number; takes?: number; timeout?: number }]>([
 )
 
 describe('a reply that another process begins to send after this one has read it as approved', () => {
-  /** Two processes, of which the second goes on once the first has begun to send. */
-  function openTwo(isLost: boolean, ends: Promise<void>) {
+  /** Two processes: this one stops at a step after it has read what is due, and the other one before it sends it. */
+  async function openTwo(isHeld: (step: string) => boolean, options: ProposeOptions = {}) {
     const world = open()
-    const { sandbox, storage } = world
-    const ignore = () => true
-    const noLimit = { timeout: Number.POSITIVE_INFINITY, totalTimeout: Number.POSITIVE_INFINITY }
-    const begins = Promise.withResolvers<void>()
-    const reads = Promise.withResolvers<void>()
-    const goesOn = Promise.withResolvers<void>()
-    const first = clientOf(sandbox, {
-      ...noLimit,
-      fetch: async (url, init) => {
-        if (init?.method !== 'POST') return sandbox.fetch(url, init)
-        begins.resolve()
-        await ends
-        if (isLost) throw new TypeError('connection reset')
-        return sandbox.fetch(url, init)
-      },
-    })
-    let asked = 0
-    const second = clientOf(sandbox, {
-      ...noLimit,
-      fetch: async (url, init) => {
-        // The first question is which proposals are those of this token.
-        if (String(url).endsWith('/me') && ++asked === 2) {
-          reads.resolve()
-          await goesOn.promise
-        }
-        return sandbox.fetch(url, init)
-      },
-    })
-    const start = async () => {
-      const results = world.send(new Approvals({ workspace: second, storage, ignore }))
-      await reads.promise
-      const others = world.send(new Approvals({ workspace: first, storage, ignore }))
-      await begins.promise
-      return { results, others, goOn: () => goesOn.resolve() }
+    await world.approved('one', body_html, options)
+    await world.approved('two', undefined, { basis: null })
+    // The same text from somebody else, which both let pass.
+    await world.workspace.messages.create(world.conversation, { body_html })
+    const startHeld = async (isHeld: (step: string) => boolean) => {
+      const [reached, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const stopAt = async (step: string) => {
+        if (!isHeld(step)) return
+        reached.resolve()
+        await goesOn.promise
+      }
+      const get = async (key: string) => {
+        const text = await world.storage.get(key)
+        await stopAt(`get ${key}`)
+        return text
+      }
+      const fetch: WebFetch = async (url, init) => {
+        await stopAt(`${init.method} ${url}`)
+        return world.sandbox.fetch(url, init as RequestInit)
+      }
+      const noLimit = { timeout: Number.POSITIVE_INFINITY, totalTimeout: Number.POSITIVE_INFINITY, maxRetries: 0 }
+      const ignore: ApprovalsOptions['ignore'] = (message) => message.body_html === body_html
+      const results = world.send(world.start({ ...noLimit, fetch }, { ignore, storage: { ...world.storage, get } }))
+      await reached.promise
+      return { results: () => results, goOn: () => goesOn.resolve() }
     }
-    return { ...world, start }
+    const own = await startHeld(isHeld)
+    return { ...world, own, other: await startHeld((step) => step.startsWith('POST')) }
   }
 
   test.each(['is still being sent', 'has lost its response'])('is left to it while it %s', async (state) => {
-    const ends = Promise.withResolvers<void>()
-    const { workspace, conversation, approvals, approved, start } = openTwo(true, ends.promise)
-    await approved('r', body_html)
-    // The same text from somebody else, which the first process lets pass.
-    await workspace.messages.create(conversation, { body_html })
-    const { results, others, goOn } = await start()
+    let asked = 0
+    // The first question is which proposals are those of this token.
+    const { approvals, fail, own, other } = await openTwo((step) => step.endsWith('/me') && ++asked === 2)
+    fail({ drop: 'before-effect' })
     if (state === 'has lost its response') {
-      ends.resolve()
-      expect(await others).toEqual(['unconfirmed'])
+      other.goOn()
+      expect(await other.results()).toEqual(['unconfirmed'])
     }
-    goOn()
-    expect(await results).toEqual([])
-    ends.resolve()
-    expect(await others).toEqual(['unconfirmed'])
-    expect(await approvals.get('r')).toMatchObject({ state: 'sending' })
+    own.goOn()
+    expect(await own.results()).toEqual([])
+    other.goOn()
+    expect(await other.results()).toEqual(['unconfirmed'])
+    expect(await approvals.get('one')).toMatchObject({ state: 'sending' })
   })
 
-  test('is not overtaken', async () => {
-    const ends = Promise.withResolvers<void>()
-    const { approved, start, sent } = openTwo(false, ends.promise)
-    for (const key of ['one', 'two']) await approved(key)
-    const { results, others, goOn } = await start()
-    goOn()
-    expect(await results).toEqual([])
-    ends.resolve()
-    expect([await others, sent()]).toEqual([
+  const fault = { method: 'GET', path: /messages$/ }
+  const look = /GET .*messages/
+
+  test.each<[string, RegExp, (world: ReturnType<typeof open>) => unknown]>([
+    ['is limited', look, ({ sandbox }) => sandbox.faults.add({ ...fault, status: 429 })],
+    ['fails', look, ({ sandbox }) => sandbox.faults.add({ ...fault, status: 503 })],
+    ['sees a new message', look, ({ sandbox, conversation }) => sandbox.receiveMessage(conversation, 'Cancel!')],
+    ['is too late', /get approvals:final:one/, () => vi.setSystemTime(Date.now() + 61_000)],
+  ])('is not overtaken if the last look of this one %s', async (_, held, change) => {
+    const world = await openTwo((step) => held.test(step), { expiresIn: 60_000 })
+    const { own, other, sent } = world
+    change(world)
+    own.goOn()
+    expect(await own.results()).toEqual([])
+    other.goOn()
+    expect([await other.results(), sent()]).toEqual([
       ['sent', 'sent'],
-      ['<p>one</p>', '<p>two</p>'],
+      [body_html, body_html, '<p>two</p>'],
     ])
   })
 })
 
-test.each<[string, ProposeOptions, (world: ReturnType<typeof open>) => unknown]>([
-  ['is limited', {}, ({ sandbox }) => sandbox.faults.add({ method: 'GET', path: /messages$/, status: 429 })],
-  ['fails', {}, ({ sandbox }) => sandbox.faults.add({ method: 'GET', path: /messages$/, status: 503 })],
-  ['sees a new message', {}, ({ sandbox, conversation }) => sandbox.receiveMessage(conversation, 'Cancel!')],
-  ['is too late', { basis: null, expiresIn: 60_000 }, () => vi.setSystemTime(Date.now() + 61_000)],
-])('a reply that another process sends is not overtaken by one whose last look %s', async (_, options, change) => {
-  const world = open()
-  const { sandbox, storage, approved, send, sent } = world
-  await approved('one', undefined, options)
-  await approved('two')
-  const [looks, goesOn, begins, ends] = Array.from({ length: 4 }, () => Promise.withResolvers<void>())
-  const noLimit = { timeout: Number.POSITIVE_INFINITY, totalTimeout: Number.POSITIVE_INFINITY, maxRetries: 0 }
-  const waitHere = async () => {
-    looks?.resolve()
-    await goesOn?.promise
-  }
-  const slow = clientOf(sandbox, {
-    ...noLimit,
-    fetch: async (url, init) => {
-      if (init?.method === 'GET' && /messages/.test(String(url))) await waitHere()
-      return sandbox.fetch(url, init)
-    },
-  })
-  const slowStorage: KeyValueStorage = {
-    ...storage,
-    async get(key) {
-      const text = await storage.get(key)
-      if (options.basis === null && key === 'approvals:final:one') await waitHere()
-      return text
-    },
-  }
-  const first = clientOf(sandbox, {
-    ...noLimit,
-    fetch: async (url, init) => {
-      if (init?.method === 'POST') {
-        begins?.resolve()
-        await ends?.promise
-      }
-      return sandbox.fetch(url, init)
-    },
-  })
-  const slowly = send(new Approvals({ workspace: slow, storage: slowStorage }))
-  await looks?.promise
-  const sending = send(new Approvals({ workspace: first, storage }))
-  await begins?.promise
-  change(world)
-  goesOn?.resolve()
-  expect(await slowly).toEqual([])
-  ends?.resolve()
-  expect([await sending, sent()]).toEqual([
-    ['sent', 'sent'],
-    ['<p>one</p>', '<p>two</p>'],
-  ])
-})
-
 test('an unconfirmed reply counts as lost after an hour, also without a time limit', async () => {
-  const { sandbox, storage, approved, sent } = open()
-  await approved('r')
-  const workspace = clientOf(sandbox, {
+  const { sandbox, approvals, approved, send, sent, start } = open()
+  await approved()
+  const hanging: Partial<ClientOptions<'self'>> = {
     ...{ timeout: Number.POSITIVE_INFINITY, totalTimeout: Number.POSITIVE_INFINITY },
-    fetch: (url, init) => (init?.method === 'POST' ? new Promise(() => {}) : sandbox.fetch(url, init)),
-  })
-  const run = async () => {
-    const approvals = new Approvals({ workspace, storage })
-    return (await Array.fromAsync(approvals.send())).map(({ state }) => state)
+    fetch: (url, init) => (init?.method === 'POST' ? new Promise(() => {}) : sandbox.fetch(url, init as RequestInit)),
   }
-  void run()
-  while (!JSON.stringify(await new Approvals({ workspace, storage }).list()).includes('sending'))
-    await vi.advanceTimersByTimeAsync(1)
+  void send(start(hanging))
+  while ((await approvals.get('r'))?.state !== 'sending') await vi.advanceTimersByTimeAsync(1)
   await vi.advanceTimersByTimeAsync(3_590_000)
-  expect(await run()).toEqual([])
+  expect(await send(start(hanging))).toEqual([])
   await vi.advanceTimersByTimeAsync(20_000)
-  expect([await run(), sent()]).toEqual([['unconfirmed'], []])
+  expect([await send(start(hanging)), sent()]).toEqual([['unconfirmed'], []])
 })
 
 test('what is approved anew after it was found absent is sent in the order of that approval', async () => {
-  const { sandbox, approvals, approved, approve, send, sent } = open()
-  await approved('r')
-  sandbox.faults.add({ method: 'POST', path: /messages$/, drop: 'before-effect' })
+  const { approvals, approved, approve, send, sent, fail } = open()
+  await approved()
+  fail({ drop: 'before-effect' })
   expect(await send()).toEqual(['unconfirmed'])
   await approvals.resolve('r', 'absent')
   await approved('second')
@@ -1084,7 +994,7 @@ test('what is approved anew after it was found absent is sent in the order of th
   await vi.advanceTimersByTimeAsync(10)
   await approvals.approve('second', { digest: second?.digest ?? '', by: 'cleo' })
   await send()
-  expect(sent()).toEqual(['<p>second</p>', '<p>r</p>'])
+  expect(sent()).toEqual(['<p>second</p>', body_html])
 })
 
 test('what was approved in the same millisecond is sent in the order of approval', async () => {
@@ -1130,12 +1040,12 @@ test.each<[string, () => Response]>([
   ['cannot process a cursor', () => Response.json({ error: 'invalid_cursor' }, { status: 422 })],
   ['answers without a list', () => Response.json({})],
 ])('a service that %s during the last look has not refused the reply', async (_, answer) => {
-  const { sandbox, storage, approvals, approved, send, sent } = open({}, { messagesPerConversation: 150 })
+  const { sandbox, approvals, approved, send, sent, start } = open({}, { messagesPerConversation: 150 })
   await approved('r', body_html, {
     basis: sandbox.state.messages(sandbox.state.conversations[0]?.id ?? '').map(({ id }) => id),
   })
   const fetch = fetchOf(sandbox, (response, url) => (new URL(url).searchParams.has('after') ? answer() : response))
-  const failing = new Approvals({ workspace: clientOf(sandbox, { fetch }), storage })
+  const failing = start({ fetch })
   expect([await send(failing), sent()]).toEqual([['postponed'], []])
   expect(await approvals.get('r')).toMatchObject({ state: 'approved' })
   expect([await send(), sent()]).toEqual([['sent'], [body_html]])
@@ -1151,12 +1061,12 @@ test.each<[string, () => unknown]>([
 ])('a token provider that %s for a moment has not refused the reply', async (_, token) => {
   // It is asked before the list of what is due, the identity of the sender, and the write.
   for (const failing of [1, 2, 3]) {
-    const { sandbox, storage, approved, send, sent } = open()
-    await approved('r', body_html)
+    const { sandbox, approved, send, sent, start } = open()
+    await approved('r', body_html, { basis: null })
     const mine = sandbox.issueToken({ actor: 'self' })
     let asked = 0
     const accessToken = () => (++asked === failing ? token() : mine) as string
-    await send(new Approvals({ workspace: clientOf(sandbox, { accessToken }), storage })).catch(() => {})
+    await send(start({ accessToken })).catch(() => {})
     expect(asked).toBe(failing)
     await send()
     expect(sent(), `time ${failing}`).toEqual([body_html])
@@ -1164,15 +1074,15 @@ test.each<[string, () => unknown]>([
 })
 
 test('an answer without an organization has not refused the reply', async () => {
-  const { sandbox, storage, approved, send, sent } = open()
+  const { sandbox, approved, send, sent, start } = open()
   await approved('r', body_html, { basis: [] })
   let asked = 0
   const fetch = fetchOf(sandbox, (response, url) =>
     url.endsWith('/me') && ++asked > 1 ? Response.json({ data: {} }) : response,
   )
-  const failing = new Approvals({ workspace: clientOf(sandbox, { fetch }), storage, ignore: () => true })
+  const failing = start({ fetch }, { ignore: () => true })
   expect([await send(failing), sent()]).toEqual([['postponed'], []])
-  const working = new Approvals({ workspace: clientOf(sandbox), storage, ignore: () => true })
+  const working = start({}, { ignore: () => true })
   expect([await send(working), sent()]).toEqual([['sent'], [body_html]])
 })
 
@@ -1184,14 +1094,14 @@ test.each<[string, object]>([
 ])('an answer about the token with %s, for once, leaves the reply to a later `send`', async (_, odd) => {
   // The approvals ask, and then their journal.
   for (const nth of [1, 2]) {
-    const { sandbox, storage, approved, send, sent } = open()
-    await approved('r', body_html)
+    const { sandbox, approved, send, sent, start } = open()
+    await approved('r', body_html, { basis: null })
     let asked = 0
     const fetch = fetchOf(sandbox, async (response, url) => {
       if (!url.endsWith('/me') || ++asked !== nth) return response
       return Response.json({ ...((await response.json()) as object), ...odd }, response)
     })
-    const approvals = new Approvals({ workspace: clientOf(sandbox, { fetch }), storage })
+    const approvals = start({ fetch })
     const isNobody = nth === 1 && !JSON.stringify(odd).includes('other')
     const first = await send(approvals).catch((error: unknown) => error)
     if (isNobody)
@@ -1208,14 +1118,14 @@ test.each<[string, unknown]>([
   ['an item whose id is a number', { id: 5 }],
   ['an item whose id is empty', { id: '' }],
 ])('a list that has %s postpones the reply, and is no basis', async (_, item) => {
-  const { sandbox, storage, conversation, propose, approved, approvals, send, sent } = open()
-  await approved('r', body_html, {})
+  const { sandbox, conversation, propose, approved, approvals, send, sent, start } = open()
+  await approved()
   const fetch = fetchOf(sandbox, async (response, url) => {
     if (!url.includes('/messages')) return response
     const { data, ...rest } = await response.json()
     return Response.json({ data: [item, ...data], ...rest })
   })
-  const odd = new Approvals({ workspace: clientOf(sandbox, { fetch }), storage, ignore: () => true })
+  const odd = start({ fetch }, { ignore: () => true })
   const results = await Array.fromAsync(odd.send())
   const error = { name: 'SupportWorkspaceError', message: expect.stringContaining('without a valid `id`') }
   expect([results, sent()]).toMatchObject([[{ state: 'postponed', error }], []])
@@ -1282,8 +1192,8 @@ describe('a storage that fails for a moment', () => {
   ] as const)('%s %i of its steps loses and hides no reply', async (when, length) => {
     let steps = 0
     for (let failing = 1; failing === 1 || failing <= steps; failing += 1) {
-      const { storage, workspace, approved, sent } = open()
-      await approved('r', body_html)
+      const { storage, workspace, approved, sent, start } = open()
+      await approved('r', body_html, { basis: null })
       steps = 0
       const around = async <Value>(run: () => Promise<Value> | Value): Promise<Value> => {
         steps += 1
@@ -1316,8 +1226,8 @@ describe('a storage that fails for a moment', () => {
         told.filter((each) => each === 'sent' || each.startsWith('ApprovalsError')),
         step,
       ).not.toEqual([])
-      expect(await new Approvals({ workspace, storage }).list(), step).toEqual([])
-      expect(await new Approvals({ workspace, storage }).list({ state: 'sent' }), step).toHaveLength(1)
+      expect(await start().list(), step).toEqual([])
+      expect(await start().list({ state: 'sent' }), step).toHaveLength(1)
     }
     expect(steps).toBeGreaterThan(10)
   })
@@ -1327,7 +1237,7 @@ describe('a conversation with many pages', () => {
   /** A service that lists slowly, and in another order if wanted. */
   async function openLong({ oldestFirst = false, arrivesAt = 0, isOfOneTime = false } = {}) {
     const world = open({}, { messagesPerConversation: 350 })
-    const { sandbox, storage, conversation } = world
+    const { sandbox, conversation } = world
     let pages = 0
     const fetch = fetchOf(sandbox, async (response, url, { method }) => {
       if (method !== 'GET' || !url.includes('/messages')) return response
@@ -1344,15 +1254,13 @@ describe('a conversation with many pages', () => {
       if (pages === arrivesAt) sandbox.receiveMessage(conversation, 'Cancel!')
       return Response.json({ data, page_metadata: { after: end < all.length ? String(end) : null, before: null } })
     })
-    const approvals = new Approvals({ workspace: clientOf(sandbox, { fetch }), storage })
-    await world.propose('<p>r</p>', { basis: sandbox.state.messages(conversation).map(({ id }) => id) })
-    await world.approve()
-    return { ...world, send: () => world.send(approvals), pagesRead: () => pages }
+    await world.approved('r', body_html, { basis: sandbox.state.messages(conversation).map(({ id }) => id) })
+    return { ...world, send: () => world.send(world.start({ fetch })), pagesRead: () => pages }
   }
 
   test('is read whole, and then only its first page, so that nothing that was read is too old', async () => {
     const { send, sent, pagesRead } = await openLong()
-    expect([await send(), sent(), pagesRead()]).toEqual([['sent'], ['<p>r</p>'], 4 + 1])
+    expect([await send(), sent(), pagesRead()]).toEqual([['sent'], [body_html], 4 + 1])
   })
 
   test.each<[string, boolean, number, boolean?]>([
@@ -1369,11 +1277,11 @@ describe('a conversation with many pages', () => {
 test.each([undefined, 'the id of a message'])(
   'a service that rejects `limit` is asked without it (basis: %s)',
   async (basis) => {
-    const { sandbox, storage, conversation } = open()
+    const { sandbox, conversation, start } = open()
     const fetch = fetchOf(sandbox, (response, url) =>
       new URL(url).searchParams.has('limit') ? Response.json({ error: 'invalid_request' }, { status: 400 }) : response,
     )
-    const approvals = new Approvals({ workspace: clientOf(sandbox, { fetch }), storage })
+    const approvals = start({ fetch })
     const newest = sandbox.state.messages(conversation)[0]?.id
     const create = (client: SupportWorkspace<'self'>) => client.messages.create(conversation, { body_html })
     const { digest } = await approvals.propose('r', create, { basis: basis && newest })
@@ -1429,18 +1337,18 @@ test('a signal ends `send`, and leaving the loop waits for what is under way', a
 })
 
 test('what lacks a scope of its own operation holds up no other conversation', async () => {
-  const { approvals, approved, sandbox, storage, send, sent } = open()
+  const { approvals, approved, sandbox, send, sent, start } = open()
   const accessToken = sandbox.issueToken({
     actor: 'self',
     scopes: ['conversations:read', 'messages:read', 'messages:write'],
   })
-  const narrow = new Approvals({ workspace: clientOf(sandbox, { accessToken }), storage })
+  const narrow = start({ accessToken })
   const add = (client: SupportWorkspace<'self'>) => client.contacts.create({ email: 'ada@example.org' })
   const { digest } = await approvals.propose('contact', add)
   await approvals.approve('contact', { digest, by: 'may' })
   await vi.advanceTimersByTimeAsync(10)
-  await approved('r')
-  expect([(await send(narrow)).sort(), sent()]).toEqual([['postponed', 'sent'], ['<p>r</p>']])
+  await approved()
+  expect([(await send(narrow)).sort(), sent()]).toEqual([['postponed', 'sent'], [body_html]])
   // After a login with the scope, it is sent.
   expect([await send(), sandbox.state.writes.length]).toEqual([['sent'], 2])
 })
