@@ -1,10 +1,8 @@
-import { describe, test } from 'vitest'
+import { test } from 'vitest'
 import { expectFoundAndMended, plantedJobs } from '../../test/fault-test/jobs.ts'
 import { isFull } from '../is-full.ts'
 
 // `npm test` has one of them.
-describe.runIf(isFull).each([1, 2, 3])('with seed %i', (seed) => {
-  test.each(plantedJobs)('a job that $title is found, and clean when mended', async (job) => {
-    await expectFoundAndMended(job, seed)
-  })
+test.runIf(isFull).each(plantedJobs)('a job that $title is found, and clean when mended', async (job) => {
+  await expectFoundAndMended(job)
 })

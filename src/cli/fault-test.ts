@@ -27,12 +27,12 @@ export function addFaultTest(program: Command, terminal: Terminal): void {
         ...(only.length > 0 && { only }),
         signal: terminal.io.signal,
       })
-      const { runs, failures, writes, seed } = report
+      const { runs, failures, writes } = report
       // In a shell, only one of the two ways to repeat a run is there.
       const text = report
         .toString()
         .replace(/pass `only: [^`]*` to `faultTestProgram`, or (--only \S+) in a shell/g, 'pass $1')
-      await terminal.show({ runs, failures, writes, seed }, text)
+      await terminal.show({ runs, failures, writes }, text)
       if (failures.length > 0) {
         const hint = 'The report says what was lost or doubled, and with --only you repeat a run.'
         throw new CommandError(1, 'The program does not survive every fault.', hint)

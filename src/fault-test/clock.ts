@@ -32,8 +32,8 @@ export class Clock extends SimulatedTime {
   override now: number
   #readings = 0
 
-  constructor(start: number, seed: number) {
-    super(start, seed, silence)
+  constructor(start: number) {
+    super(start, start, silence)
     this.now = start
   }
 

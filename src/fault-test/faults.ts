@@ -73,10 +73,15 @@ export const faults: Readonly<Record<FaultName, FaultDefinition>> = {
   'rate-limited-without-time': { text: 'a 429 without `Retry-After`', fault: { status: 429 } },
   refused: { text: 'a refused connection', fault: { drop: 'refused' } },
   'reset-before-effect': { text: 'a connection reset before the effect', fault: { drop: 'before-effect' } },
-  'reset-after-effect': { text: 'a connection reset after the effect', fault: { drop: 'after-effect' } },
+  'reset-after-effect': {
+    text: 'a connection reset after the effect',
+    fault: { drop: 'after-effect' },
+    onlyWrites: true,
+  },
   'late-effect': {
     text: 'a connection reset 5 seconds before the effect',
     fault: { drop: 'before-effect', lateEffect: 5_000 },
+    onlyWrites: true,
   },
   'cut-off': { text: 'a response that is cut off', fault: { drop: 'mid-body' } },
   'not-json': { text: 'a response that is not JSON', fault: { garbage: true } },
@@ -87,11 +92,7 @@ export const faults: Readonly<Record<FaultName, FaultDefinition>> = {
     fault: { drop: 'before-effect' },
     kills: true,
   },
-  'killed-after-effect': {
-    text: 'the process killed after the effect',
-    fault: { drop: 'after-effect' },
-    kills: true,
-  },
+  'killed-after-effect': { ...killedAfterWrite, text: 'the process killed after the effect' },
   'killed-for-an-hour': { ...killedAfterWrite, text: 'the process killed after the effect, for an hour', pause: hour },
   'killed-for-a-day': { ...killedAfterWrite, text: 'the process killed after the effect, for a day', pause: 24 * hour },
   'status-changed': {
@@ -156,7 +157,7 @@ export interface FaultDefinition {
   readonly kills?: boolean
   /** Simulated time until the process starts again, in milliseconds. */
   readonly pause?: number
-  /** Whether the fault is injected only into requests that write. */
+  /** Whether the fault is injected only into requests that write. In a read, it would be like a simpler fault. */
   readonly onlyWrites?: boolean
   /** Whether the change happens right after the response before the request, and not after the request. */
   readonly isBefore?: boolean

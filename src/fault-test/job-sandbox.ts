@@ -35,8 +35,6 @@ export class JobSandbox {
   readonly sandbox: Sandbox
   readonly durable = new Durable(() => this.#count('assignments'))
   readonly counts = { requests: 0, assignments: 0 }
-  /** All tokens that the sandbox has issued in this run. */
-  readonly tokens: string[] = []
   /** Unhandled errors of the job. */
   readonly uncaught: unknown[] = []
   readonly record: RunRecord
@@ -49,16 +47,11 @@ export class JobSandbox {
   constructor(options: JobSandboxOptions, injected: InjectedFault | undefined) {
     this.#options = options
     this.#injected = injected
-    this.clock = new Clock(options.start, options.seed)
+    this.clock = new Clock(options.start)
     const now = () => this.clock.now
     const real = createRunSandbox(options, now)
     this.record = new RunRecord(real, options, injected, now)
-    const fetch = this.#fetchOf(real)
-    const issueToken: Sandbox['issueToken'] = (tokenOptions) => {
-      this.tokens.push(real.issueToken(tokenOptions))
-      return this.tokens.at(-1) ?? ''
-    }
-    this.sandbox = { ...real, fetch, issueToken }
+    this.sandbox = { ...real, fetch: this.#fetchOf(real) }
   }
 
   /** Adds the fault of the run, after `setup` has sent its requests. */

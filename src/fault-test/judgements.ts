@@ -1,6 +1,6 @@
 import { definitionOf } from './faults.ts'
 import type { Run } from './run.ts'
-import { describeError, print } from './run-job.ts'
+import { describeError } from './run-job.ts'
 import type { Baseline } from './run-without-faults.ts'
 import type { NamedWrite } from './writes.ts'
 
@@ -13,20 +13,10 @@ import type { NamedWrite } from './writes.ts'
  * - `stuck`: the job gave up, although its last call met no fault.
  * - `never-ends`: the job had to be stopped.
  * - `unhandled`: the job left an error unhandled.
- * - `leaked`: an error or the printed text contains a token or a cursor.
  * - `unseen`: the job sent a message although the customer or a colleague had written, and the job had not read that.
  * - `check`: the option `check` threw.
  */
-export type JudgementName =
-  | 'doubled'
-  | 'lost'
-  | 'extra'
-  | 'stuck'
-  | 'never-ends'
-  | 'unhandled'
-  | 'leaked'
-  | 'unseen'
-  | 'check'
+export type JudgementName = 'doubled' | 'lost' | 'extra' | 'stuck' | 'never-ends' | 'unhandled' | 'unseen' | 'check'
 
 /** A problem of a run. */
 export interface Judgement {
@@ -52,7 +42,6 @@ export function judge(baseline: Baseline, run: Run): Judgement[] {
     ...(isDone && pause === undefined && change === undefined ? judgeOutputs(baseline, run) : []),
     ...judgeUnseen(run),
     ...judgeEnd(run),
-    ...judgeErrors(run),
   ]
 }
 
@@ -132,7 +121,8 @@ function expectationsOf({ injected, writes }: Run) {
 
 /** Returns the difference of two multisets: each of the other texts removes one equal text. */
 function without(texts: readonly string[], others: readonly string[]): string[] {
-  const counts = countsOf(others)
+  const counts = new Map<string, number>()
+  for (const text of others) counts.set(text, (counts.get(text) ?? 0) + 1)
   return texts.filter((text) => {
     const count = counts.get(text) ?? 0
     counts.set(text, count - 1)
@@ -174,6 +164,11 @@ function judgeEnd({ what, outcome, hasMetFault, checkError, uncaught }: Run): Ju
   const judgements: Judgement[] = []
   const { end, error, attempts } = outcome
   const { name: errorName, text: words } = describeError(error)
+  for (const thrown of uncaught.slice(0, 1)) {
+    const { name, text } = describeError(thrown)
+    const problem = `An error that nobody handled ends the process: ${shorten(text)}`
+    judgements.push({ name: 'unhandled', subject: name, text: problem })
+  }
   // In a real process, an unhandled error would have ended the job.
   if (end === 'never-ends' && uncaught.length === 0) {
     judgements.push({ name: 'never-ends', subject: '', text: `The ${what} never ended: it ${attempts.at(-1)}.` })
@@ -187,32 +182,6 @@ function judgeEnd({ what, outcome, hasMetFault, checkError, uncaught }: Run): Ju
     judgements.push({ name: 'check', subject: text.split('\n')[0] ?? '', text: `\`check\` failed: ${text}` })
   }
   return judgements
-}
-
-function judgeErrors({ uncaught, errors, secrets }: Run): Judgement[] {
-  const judgements: Judgement[] = uncaught.slice(0, 1).map((error) => {
-    const { name, text } = describeError(error)
-    return { name: 'unhandled', subject: name, text: `An error that nobody handled ends the process: ${shorten(text)}` }
-  })
-  const leaking = errors.find((error) => {
-    const words = print(error)
-    return secrets.some((secret) => words.includes(secret) || words.includes(encodeURIComponent(secret)))
-  })
-  if (leaking !== undefined) {
-    const { name } = describeError(leaking)
-    judgements.push({
-      name: 'leaked',
-      subject: name,
-      text: `An error holds a token or a cursor: ${name}.`,
-    })
-  }
-  return judgements
-}
-
-function countsOf(texts: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
-  return counts
 }
 
 function shorten(text = ''): string {

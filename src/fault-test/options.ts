@@ -115,12 +115,6 @@ export interface FaultTestOptions<Context = undefined, Value = unknown> {
   readonly requests?: readonly number[] | undefined
   /** The ids of the only runs to make, as the report names them, for example `['reset-after-effect@3']`. */
   readonly only?: readonly string[] | undefined
-  /**
-   * Seed of the job's `Math.random`. The same seed repeats the same runs.
-   *
-   * @default 1
-   */
-  readonly seed?: number | undefined
   /** Ends the fault test early. `faultTest` then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined
 }

@@ -33,16 +33,12 @@ export interface FaultTestReport {
   readonly failures: readonly FaultTestRun[]
   /** The operation ids of the writes in a run without faults, oldest first, for example `['messages.create']`. */
   readonly writes: readonly string[]
-  /** The seed of the fault test, from the option `seed`. */
-  readonly seed: number
   /** Throws an `Error` with the bug reports if a run failed. */
   assert(): void
   /** Prints the report to stdout, and sets the exit code of the process to 1 if a run failed. */
   print(): void
   /** Returns the report as plain text. */
   toString(): string
-  /** Returns the report as Markdown. */
-  toMarkdown(): string
 }
 
 interface ReportParts {
@@ -50,13 +46,12 @@ interface ReportParts {
   /** A run without faults. */
   readonly clean: Run
   readonly runs: readonly { readonly run: Run; readonly judgements: readonly Judgement[] }[]
-  readonly seed: number
   /** Sentences about all runs. */
   readonly notes: readonly string[]
 }
 
 export function createReport(parts: ReportParts): FaultTestReport {
-  const { clean, seed } = parts
+  const { clean } = parts
   const { requests } = clean
   const writes = clean.writes.map(({ target }) => target.split(' ')[0] ?? '')
   const runs = parts.runs.flatMap(({ run, judgements }) =>
@@ -67,12 +62,10 @@ export function createReport(parts: ReportParts): FaultTestReport {
   const failed = runs.filter(({ judgements }) => judgements.length > 0).length
   const counts = `${runs.length} ${runs.length === 1 ? 'run' : 'runs'}, ${failed} failed${failed === 0 ? '' : ` (causes: ${groups.length})`}.`
   const summary = [counts, describeWrites(parts.what, writes), ...parts.notes].join(' ')
-  const tableAs = (isMarkdown: boolean) => describeTable(runs, requests, isMarkdown)
   return {
     runs,
     failures: groups.flatMap((group) => group.slice(0, 1)),
     writes,
-    seed,
     assert() {
       if (failed > 0) throw new Error([summary, ...reports].join('\n\n'))
     },
@@ -80,8 +73,7 @@ export function createReport(parts: ReportParts): FaultTestReport {
       process.stdout.write(`${this.toString()}\n`)
       if (failed > 0) process.exitCode = 1
     },
-    toString: () => [tableAs(false), summary, ...reports].join('\n\n'),
-    toMarkdown: () => [tableAs(true), summary, ...reports.map(fence)].join('\n\n'),
+    toString: () => [describeTable(runs, requests), summary, ...reports].join('\n\n'),
   }
 }
 
@@ -90,13 +82,6 @@ function describeWrites(what: Subject, writes: readonly string[]): string {
   const groups = [...Map.groupBy(writes, (operation) => operation)]
   const list = groups.map(([operation, all]) => `${operation} ×${all.length}`).join(', ')
   return `Without a fault, ${writes.length} ${writes.length === 1 ? 'write' : 'writes'}: ${list}.`
-}
-
-/** Puts a text into a Markdown fence that is longer than each fence in the text. */
-function fence(text: string): string {
-  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
-  const marks = '`'.repeat(longest + 1)
-  return `${marks}text\n${text}\n${marks}`
 }
 
 function toTestRun(injected: InjectedFault, run: Run, judgements: readonly Judgement[]): FaultTestRun {
@@ -165,11 +150,7 @@ const gaveUp = 'gave-up: the fault lasted for every repeat, so it could not be d
 /**
  * Returns a table with a row for each fault and a column for each request, and lines for assignments and file writes.
  */
-function describeTable(
-  runs: readonly FaultTestRun[],
-  requests: readonly RecordedRequest[],
-  isMarkdown: boolean,
-): string {
+function describeTable(runs: readonly FaultTestRun[], requests: readonly RecordedRequest[]): string {
   const words = new Map(runs.map((run) => [run.id, run.judgements[0]?.name ?? describeEnd(run)]))
   const elsewhere = runs.filter(({ fault }) => placeOf(fault) !== 'request')
   const rows = faultNames
@@ -177,9 +158,7 @@ function describeTable(
     .map((fault) => [fault, ...requests.map((_, index) => words.get(`${fault}@${index + 1}`) ?? '')])
     .filter(([, ...cells]) => cells.some((cell) => cell !== ''))
   return [
-    ...(rows.length > 0
-      ? [toTable([['', ...requests.map((_, index) => String(index + 1))], ...rows], isMarkdown)]
-      : []),
+    ...(rows.length > 0 ? [toTable([['', ...requests.map((_, index) => String(index + 1))], ...rows])] : []),
     requests.map((request, index) => `${index + 1} ${operationOf(request)}`).join(', '),
     ...([...words.values()].includes('gave-up') ? [gaveUp] : []),
     ...[...Map.groupBy(elsewhere, ({ fault }) => fault)].map(
@@ -193,12 +172,8 @@ function countWords(words: readonly string[]): string {
   return [...groups].map(([word, all]) => `${all.length} ${word}`).join(', ')
 }
 
-function toTable(rows: readonly (readonly string[])[], isMarkdown: boolean): string {
+function toTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-  const [head = '', ...lines] = rows.map((row) => {
-    const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0))
-    return isMarkdown ? `| ${cells.join(' | ')} |` : cells.join('  ').trimEnd()
-  })
-  const rule = `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`
-  return [head, ...(isMarkdown ? [rule] : []), ...lines].join('\n')
+  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
+  return lines.map((line) => line.trimEnd()).join('\n')
 }

@@ -92,10 +92,6 @@ export async function runJob(plan: Plan, injected: InjectedFault | undefined): P
     hasMetFault,
     errors,
     uncaught: jobSandbox.uncaught,
-    secrets: [
-      ...jobSandbox.tokens,
-      ...ended.requests.flatMap(({ query: { after, before } }) => [after ?? [], before ?? []].flat()),
-    ],
   }
 }
 

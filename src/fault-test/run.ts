@@ -10,9 +10,8 @@ export type Subject = 'job' | 'program'
 
 /** What a fault test decides for a run of a job or a program. */
 export interface RunPlan extends Pick<FaultTestOptions, 'sandbox' | 'signal' | 'unseen'> {
-  /** Milliseconds since the epoch at which the simulated time starts. */
+  /** Milliseconds since the epoch at which the simulated time starts. Also the seed of the random numbers. */
   readonly start: number
-  readonly seed: number
   /** Number of requests after which one call of the job, or one start of the program, is stopped. */
   readonly maxRequests: number
   /** The requests of a run without faults. */
@@ -37,8 +36,6 @@ export interface Run extends Effects {
   readonly errors: readonly unknown[]
   /** Unhandled errors of the job. */
   readonly uncaught: readonly unknown[]
-  /** The tokens and cursors of the run. */
-  readonly secrets: readonly string[]
   /** The item ids in the state of a job, or the lines of each file in the option `outputs` of a program. */
   readonly outputs: ReadonlyMap<string, readonly string[]>
   /** The last lines that a program has printed. */

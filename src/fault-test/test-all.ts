@@ -22,7 +22,6 @@ export const sharedChecks = {
 interface Tested {
   readonly what: Subject
   readonly options: Selection & Pick<FaultTestOptions, 'sandbox' | 'signal' | 'unseen'>
-  readonly seed: number
   /** Number of runs at the same time. */
   readonly parallel: number
   /** @param ids the ids of the data that each sandbox starts with */
@@ -35,13 +34,13 @@ interface Tested {
 
 /** Makes the runs without faults, and then a run for each selected fault. */
 export async function testAll(tested: Tested): Promise<FaultTestReport> {
-  const { what, options, seed } = tested
+  const { what, options } = tested
   const { sandbox, signal, unseen, only } = options
   try {
     const { ids, end: start } = readData(options)
-    const plan = { sandbox, signal, unseen, start, seed, maxRequests: 10_000, cleanRequests: [] }
+    const plan = { sandbox, signal, unseen, start, maxRequests: 10_000, cleanRequests: [] }
     const baseline = await runWithoutFaults(what, (delay) =>
-      tested.run({ ...plan, start: start + delay, seed: delay > 0 ? seed + 1 : seed }, undefined, ids),
+      tested.run({ ...plan, start: start + delay }, undefined, ids),
     )
     const { run: clean } = baseline
     const selected = only ?? tested.select(clean)
@@ -60,7 +59,7 @@ export async function testAll(tested: Tested): Promise<FaultTestReport> {
     await Promise.all(Array.from({ length: tested.parallel }, work))
     const judged = runs.map((run) => ({ run, judgements: judge(baseline, run) }))
     if (only !== undefined) for (const { run, judgements } of judged) if (judgements.length === 0) checkInjected(run)
-    return createReport({ what, clean, runs: judged, seed, notes: tested.notes?.() ?? [] })
+    return createReport({ what, clean, runs: judged, notes: tested.notes?.() ?? [] })
   } finally {
     showProgress('')
   }

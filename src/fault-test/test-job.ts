@@ -1,5 +1,5 @@
 import { schemas } from '../client/index.ts'
-import { type Check, checkFunction, checkInteger, readOptions } from '../shared/check-options.ts'
+import { type Check, checkFunction, readOptions } from '../shared/check-options.ts'
 import { selectFaults } from './fault-selection.ts'
 import type { FaultTestJob, FaultTestOptions } from './options.ts'
 import type { FaultTestReport } from './report.ts'
@@ -19,14 +19,13 @@ const checks = {
     'rateLimiter',
   ),
   ...sharedChecks,
-  seed: (name, value) => checkInteger(name, value, 0, 'Leave it out for 1.'),
 } satisfies Record<keyof FaultTestOptions, Check<unknown>>
 
 /** Runs a job once for each of its requests and each fault. */
 export async function testJob(givenJob: FaultTestJob, givenOptions: FaultTestOptions): Promise<FaultTestReport> {
   const job = checkFunction<FaultTestJob>('job', givenJob)
   const options = readOptions(givenOptions, checks, '`faultTest`')
-  const { seed = 1, setup, check, done, client } = options
+  const { setup, check, done, client } = options
   // The first use of a schema or of a text loads a module. Do it now, because simulated time does not wait for it.
   await schemas.user['~standard'].validate({})
   await import('../html/index.ts')
@@ -35,7 +34,6 @@ export async function testJob(givenJob: FaultTestJob, givenOptions: FaultTestOpt
     return await testAll({
       what: 'job',
       options,
-      seed,
       parallel: 1,
       run: (plan, injected, ids) => runJob({ ...plan, job, setup, check, done, client, ids }, injected),
       select: (clean) => selectFaults(clean, options),

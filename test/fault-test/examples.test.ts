@@ -15,7 +15,7 @@ test('the sync of pages in examples/paging.ts survives every fault', async () =>
     { sandbox: { conversations: 120 } },
   )
   report.assert()
-  expect(report.runs).toHaveLength(3 * 14 + 3)
+  expect(report.runs).toHaveLength(3 * 11 + 3)
 })
 
 test('a write with a signal that ends it is doubled, and a write with a timeout is not', async () => {

@@ -153,7 +153,7 @@ describe('time passes:', () => {
     ['three hours', 3 * 3_600],
     ['twelve hours', 12 * 3_600],
   ])('a job that closes what is stale for %s is not refused', async (_, age) => {
-    expect(await failuresOf(endStale(age), { faults: ['killed-after-effect', 'late-effect'] })).toEqual([])
+    expect(await failuresOf(endStale(age), { faults: ['killed-before-request', 'reset-before-effect'] })).toEqual([])
   })
 
   const late: FaultTestOptions = { faults: ['killed-for-an-hour', 'killed-for-a-day'] }

