@@ -33,7 +33,7 @@ export interface Judgement {
 
 /** Returns all problems of a run. */
 export function judge(baseline: Baseline, run: Run): Judgement[] {
-  const isDone = run.outcome.end === 'done'
+  const isDone = run.end === 'done'
   const { pause, change } = definitionOf(run.injected)
   return [
     ...judgeWrites(baseline, run, isDone),
@@ -160,10 +160,8 @@ function judgeUnseen({ what, unseen: [path], change }: Run): Judgement[] {
   return [{ name: 'unseen', subject: 'messages.create', text }]
 }
 
-function judgeEnd({ what, outcome, hasMetFault, checkError, uncaught }: Run): Judgement[] {
+function judgeEnd({ what, end, error, attempts, output, hasMetFault, checkError, uncaught }: Run): Judgement[] {
   const judgements: Judgement[] = []
-  const { end, error, attempts } = outcome
-  const { name: errorName, text: words } = describeError(error)
   for (const thrown of uncaught.slice(0, 1)) {
     const { name, text } = describeError(thrown)
     const problem = `An error that nobody handled ends the process: ${shorten(text)}`
@@ -174,8 +172,11 @@ function judgeEnd({ what, outcome, hasMetFault, checkError, uncaught }: Run): Ju
     judgements.push({ name: 'never-ends', subject: '', text: `The ${what} never ended: it ${attempts.at(-1)}.` })
   }
   if ((end === 'fix' || end === 'gave-up') && !hasMetFault) {
-    const text = `The last run met no fault, and yet the ${what} gave up with ${shorten(words)}`
-    judgements.push({ name: 'stuck', subject: errorName, text })
+    const { name, text: words } = describeError(error)
+    const [subject = '', last] =
+      what === 'job' ? [name, words] : [attempts.at(-1), `${attempts.at(-1)}: ${output.at(-1)}`]
+    const text = `The last run met no fault, and yet the ${what} gave up with ${shorten(last)}`
+    judgements.push({ name: 'stuck', subject, text })
   }
   if (checkError !== undefined) {
     const { text } = describeError(checkError.thrown)

@@ -42,13 +42,13 @@ export interface FaultTestOutcome<Context = undefined, Value = unknown> {
    * - `done`: the job resolved, and the option `done` returned true or is not set.
    * - `not-done`: the job resolved, but the option `done` returned false.
    * - `verify`, `fix`: the job rejected with an error of this remedy, after which a queue must not repeat the job.
-   * - `gave-up`: the job failed ten times.
+   * - `gave-up`: the job was called ten times.
    * - `never-ends`: the fault test stopped the job.
    */
   readonly end: FaultTestEnd
   /** The value that the job resolved with. */
   readonly value: Value | undefined
-  /** The last error that the job rejected with. Undefined if `end` is `done`. */
+  /** The error that the last call of the job rejected with. Undefined if it did not reject. */
   readonly error: unknown
   /** The job's `state` at the end. */
   readonly state: Readonly<Record<string, unknown>>

@@ -85,9 +85,9 @@ function describeWrites(what: Subject, writes: readonly string[]): string {
 }
 
 function toTestRun(injected: InjectedFault, run: Run, judgements: readonly Judgement[]): FaultTestRun {
-  const { end, attempts } = run.outcome
+  const { end, attempts, output } = run
   const appliedBefore = run.appliedBefore.map(({ target }) => target)
-  return { id: idOf(injected), ...injected, end, attempts, appliedBefore, judgements, output: run.output }
+  return { id: idOf(injected), ...injected, end, attempts, appliedBefore, judgements, output }
 }
 
 /**

@@ -1,7 +1,6 @@
 import { SupportWorkspaceError } from '../errors/index.ts'
-import { createRunSandbox } from './job-sandbox.ts'
 import type { FaultTestOptions } from './options.ts'
-import type { Run, Subject } from './run.ts'
+import { createRunSandbox, type Run, type Subject } from './run.ts'
 import { describeError } from './run-job.ts'
 
 /** The result of the runs without faults, to which the other runs are compared. */
@@ -65,8 +64,7 @@ function countOf(what: string, { requests, writes }: Run): number {
 }
 
 function checkDone(what: Subject, run: Run): Run {
-  const { end, attempts } = run.outcome
-  const { errors, uncaught, checkError } = run
+  const { end, attempts, error, uncaught, checkError } = run
   if (uncaught.length > 0) {
     throw refused(
       `The ${what} leaves an error unhandled without a fault.`,
@@ -75,12 +73,12 @@ function checkDone(what: Subject, run: Run): Run {
     )
   }
   if (end !== 'done' || attempts.length > 1) {
-    const ended = errors.length > 0 ? describeError(errors[0]).text : attempts.join(', ')
+    const ended = error !== undefined ? describeError(error).text : attempts.join(', ')
     const how = [`${ended}.`, ...run.output].join('\n') + (run.output.length > 0 ? '\n' : '')
     const next =
       what === 'job' ? 'Correct the job, `setup` or `done`.' : 'Correct the program, or what it needs to run.'
     const hint = Object.entries(hints).find(([words]) => how.includes(words))?.[1] ?? next
-    throw refused(`The ${what} is not done without a fault: ${how}`, hint, errors[0])
+    throw refused(`The ${what} is not done without a fault: ${how}`, hint, error)
   }
   if (checkError !== undefined) {
     const { text } = describeError(checkError.thrown)

@@ -1,8 +1,8 @@
-import type { RecordedRequest, Sandbox, SandboxConversation } from '../sandbox/index.ts'
+import { createSandbox, type RecordedRequest, type Sandbox, type SandboxConversation } from '../sandbox/index.ts'
 import { untilAborted } from '../shared/abort.ts'
 import { definitionOf, type FaultTestChange, type InjectedFault, itemAfter, itemOf, type Place } from './faults.ts'
 import { LastLook } from './last-look.ts'
-import type { FaultTestOptions, FaultTestOutcome } from './options.ts'
+import type { FaultTestEnd, FaultTestOptions } from './options.ts'
 import { type Effects, effectsOf, type NamedWrite } from './writes.ts'
 
 /** Whether the fault test runs a job or a program. */
@@ -18,22 +18,41 @@ export interface RunPlan extends Pick<FaultTestOptions, 'sandbox' | 'signal' | '
   readonly cleanRequests: readonly RecordedRequest[]
 }
 
+/** How one call of a job, or one start of a program, ended. */
+export interface Ending {
+  /** The ending in a few words, for example `was killed`. */
+  readonly words: string
+  readonly isKilled?: boolean
+  /** What an error or an exit code asks for. After other texts than `verify` and `fix`, the job is called again. */
+  readonly remedy?: string | undefined
+  /** The error that the job rejected with. */
+  readonly error?: unknown
+  /** How the run ends with this call, whatever the remedy is. */
+  readonly end?: FaultTestEnd | undefined
+}
+
+/** How the calls of a run ended. */
+interface Calls {
+  readonly end: FaultTestEnd
+  /** How each call ended, in a few words. */
+  readonly attempts: readonly string[]
+  /** The error of the last call. */
+  readonly error: unknown
+  /** Whether the last call met a fault. */
+  readonly hasMetFault: boolean
+}
+
 /** The result of a run. */
-export interface Run extends Effects {
+export interface Run extends Effects, Calls {
   readonly what: Subject
   /** Undefined in a run without faults. */
   readonly injected: InjectedFault | undefined
-  readonly outcome: FaultTestOutcome<unknown, unknown>
   /** The requests that the job sent. Requests of `setup` and `check` are left out. */
   readonly requests: readonly RecordedRequest[]
   /** Number of places where a fault can be injected, for each kind except requests. */
   readonly counts: Readonly<Record<Exclude<Place, 'request'>, number>>
   /** The writes that had been applied when the fault was injected. */
   readonly appliedBefore: readonly NamedWrite[]
-  /** Whether the last call of the job met a fault. */
-  readonly hasMetFault: boolean
-  /** The error of each call of the job that rejected. */
-  readonly errors: readonly unknown[]
   /** Unhandled errors of the job. */
   readonly uncaught: readonly unknown[]
   /** The item ids in the state of a job, or the lines of each file in the option `outputs` of a program. */
@@ -48,38 +67,72 @@ export interface Run extends Effects {
   readonly checkError: { readonly thrown: unknown } | undefined
 }
 
-/** Follows a run of a job or a program, and changes the data as its fault says. */
-export class RunRecord {
-  readonly lastLook: LastLook
-  /** The change that the customer or a colleague made. */
-  change: FaultTestChange | undefined
-  readonly #sandbox: Sandbox
-  readonly #plan: RunPlan
-  readonly #injected: InjectedFault | undefined
+/** The default data of each sandbox. */
+const defaultData = { organizations: 1, conversations: 12, contacts: 12 }
+
+/** Creates the sandbox of a run. */
+export function createRunSandbox({ sandbox }: Pick<FaultTestOptions, 'sandbox'>, now?: () => number): Sandbox {
+  return createSandbox({ ...defaultData, ...sandbox, ...(now && { now }) })
+}
+
+/** The sandbox of a run. Changes its data as the fault of the run says. */
+export abstract class RunSandbox<Plan extends RunPlan> {
+  sandbox: Sandbox
+  /** A token that acts as a person. Replaced after a call that ended with `reconnect`. */
+  token: string
+  protected readonly lastLook: LastLook
+  protected readonly plan: Plan
+  protected readonly injected: InjectedFault | undefined
   readonly #now: () => number
+  #change: FaultTestChange | undefined
   /** Numbers of requests and of writes when `setup` had ended. */
   #first = { requests: 0, writes: 0 }
   /** Number of writes that had been applied when the fault was injected. */
   #writesBefore: number | undefined
 
-  /** @param now returns the time on the sandbox's clock, in milliseconds */
-  constructor(sandbox: Sandbox, plan: RunPlan, injected: InjectedFault | undefined, now: () => number) {
-    this.#sandbox = sandbox
-    this.#plan = plan
-    this.#injected = injected
-    this.#now = now
-    this.lastLook = new LastLook(now)
+  /** @param clock tells the time of the sandbox, in milliseconds */
+  constructor(plan: Plan, injected: InjectedFault | undefined, clock: { readonly now: number }) {
+    this.plan = plan
+    this.injected = injected
+    this.#now = () => clock.now
+    this.sandbox = createRunSandbox(plan, this.#now)
+    this.token = this.sandbox.issueToken({ actor: 'self' })
+    this.lastLook = new LastLook(this.#now)
   }
 
   /** Called after `setup`, whose requests and writes are not of the run. */
   begin(): void {
-    this.#first = { requests: this.#sandbox.requests.length, writes: this.#sandbox.state.writes.length }
+    this.#first = { requests: this.sandbox.requests.length, writes: this.sandbox.state.writes.length }
+  }
+
+  /** Lets simulated milliseconds pass between two calls. */
+  protected abstract pause(delay: number): Promise<unknown>
+
+  /**
+   * Calls the job or starts the program again, like a queue or a supervisor, until it is done or cannot be repeated.
+   *
+   * @param most maximum number of calls
+   */
+  async repeat(most: number, call: () => Promise<Ending>): Promise<Calls> {
+    const attempts: string[] = []
+    for (;;) {
+      const firstRequest = this.sandbox.requests.length
+      const { words, isKilled, remedy, error, end } = await call()
+      attempts.push(words)
+      const isFinal = remedy === 'verify' || remedy === 'fix'
+      const ended = end ?? (isFinal ? remedy : attempts.length === most ? 'gave-up' : undefined)
+      if (ended !== undefined) return { end: ended, attempts, error, hasMetFault: this.#hasMetFault(firstRequest) }
+      if (remedy === 'reconnect') this.token = this.sandbox.issueToken({ actor: 'self' })
+      const { pause = 0 } = isKilled ? definitionOf(this.injected) : {}
+      // The pause doubles, as in a queue.
+      await this.pause(Math.max(Math.min(5_000 * 2 ** attempts.length, 600_000), pause))
+    }
   }
 
   /** Called when the run has reached the place of its fault. Revokes the tokens if the fault says so. */
-  meetFault(): void {
-    this.#writesBefore = this.#sandbox.state.writes.length
-    if (this.#injected?.fault === 'revoked') this.#sandbox.revokeAll()
+  protected meetFault(): void {
+    this.#writesBefore = this.sandbox.state.writes.length
+    if (this.injected?.fault === 'revoked') this.sandbox.revokeAll()
   }
 
   /**
@@ -87,46 +140,49 @@ export class RunRecord {
    *
    * @param number the number of the request in a run without faults
    */
-  changeAfter(number: number, path: string): void {
-    const injected = this.#injected
+  protected changeAfter(number: number, path: string): void {
+    const { injected, sandbox } = this
     const { change, isBefore } = definitionOf(injected)
     if (injected === undefined || change === undefined) return
     if (number !== (isBefore ? injected.at - 1 : injected.at)) return
-    const item = (isBefore ? undefined : itemOf(path)) ?? itemAfter(this.#plan.cleanRequests, injected.at)
-    const found = item && this.#sandbox.state[item.list].find(({ id }) => id === item.id)
+    const item = (isBefore ? undefined : itemOf(path)) ?? itemAfter(this.plan.cleanRequests, injected.at)
+    const found = item && sandbox.state[item.list].find(({ id }) => id === item.id)
     if (found === undefined) return
-    const message = change(this.#sandbox, found as SandboxConversation)
-    this.change = { fault: injected.fault, id: found.id, message, at: this.#now() }
+    const message = change(sandbox, found as SandboxConversation)
+    this.#change = { fault: injected.fault, id: found.id, message, at: this.#now() }
     if (message !== undefined) this.lastLook.wrote(found.id)
   }
 
   /** Whether one of the requests after the first `skipped` ones met the fault. */
-  hasMetFault(skipped: number): boolean {
+  #hasMetFault(skipped: number): boolean {
     // A change by a colleague or the customer stays in the data, so each later call or start meets the fault.
-    if (definitionOf(this.#injected).change !== undefined) return true
-    return this.#sandbox.requests.slice(skipped).some(({ fault, status }) => fault !== undefined || status === 401)
+    if (definitionOf(this.injected).change !== undefined) return true
+    return this.sandbox.requests.slice(skipped).some(({ fault, status }) => fault !== undefined || status === 401)
   }
 
-  /** Reads what the run has done, and then asks `check`, which takes the change into account or not. */
-  async end(check: () => unknown, takesChange: boolean) {
-    const { unseen, signal } = this.#plan
-    const requests = this.#sandbox.requests.slice(this.#first.requests)
-    const effects = effectsOf(this.#sandbox, this.#first.writes)
-    const checking = Promise.resolve().then(check)
+  /** Reads what the run has done, and then asks the option `check`. */
+  async end<Outcome>(
+    check: ((sandbox: Sandbox, outcome: Outcome, change: FaultTestChange | undefined) => unknown) | undefined,
+    outcome: Outcome,
+  ) {
+    const change = this.#change
+    const requests = this.sandbox.requests.slice(this.#first.requests)
+    const effects = effectsOf(this.sandbox, this.#first.writes)
+    const checking = Promise.resolve().then(() => check?.(this.sandbox, outcome, change))
     const caught = checking.then(
       () => undefined,
       (thrown: unknown) => ({ thrown }),
     )
-    const checkError = await untilAborted(caught, signal)
+    const checkError = await untilAborted(caught, this.plan.signal)
     // After a change by a colleague or the customer, the data can differ from the data that the job has read.
-    const isIgnored = definitionOf(this.#injected).change !== undefined && !takesChange
+    const isIgnored = definitionOf(this.injected).change !== undefined && (check?.length ?? 0) < 3
     return {
       ...effects,
-      injected: this.#injected,
+      injected: this.injected,
       requests,
       appliedBefore: effects.writes.slice(0, (this.#writesBefore ?? this.#first.writes) - this.#first.writes),
-      change: this.change,
-      unseen: unseen === 'allowed' ? [] : this.lastLook.unseen,
+      change,
+      unseen: this.plan.unseen === 'allowed' ? [] : this.lastLook.unseen,
       checkError: isIgnored ? undefined : checkError,
     }
   }

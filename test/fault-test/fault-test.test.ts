@@ -81,17 +81,12 @@ test.each<[why: string, message: string, job: FaultTestJob, options?: FaultTestO
     readMe,
     { check: fail(new RangeError('No')) },
   ],
+  ['whose `setup` fails', 'Closed.', readMe, { setup: fail(new Error('Closed.')) }],
   [
-    'whose `setup` fails',
-    '`setup` failed in a run without a fault: Error: Closed. Fix `setup`',
+    'for which `done` returns no boolean',
+    '`done` must be a boolean, not a str',
     readMe,
-    { setup: fail(new Error('Closed.')) },
-  ],
-  [
-    'for which `done` returns nothing',
-    '`done` must return a boolean, not u',
-    readMe,
-    { done: () => undefined as never },
+    { done: () => 'yes' as never },
   ],
   [
     'that leaves an error unhandled',
@@ -169,19 +164,6 @@ test.each<[FaultName[]]>([
   // An assignment does not stand in for it.
   const testing = faultTest(jobWith(1, 2), { faults, requests: [2] })
   await expect(testing).rejects.toThrow('unavailable@2 was never injected: the job made 1 request.')
-})
-
-test.each(['setup', 'done'] as const)('an error of `%s` names the run that it ends', async (name) => {
-  let calls = 0
-  const error = new Error('Closed')
-  const failLate = (): never => {
-    if (++calls > 2) throw error
-    return true as never
-  }
-  await expect(faultTest(readMe, { only: ['rate-limited@1'], [name]: failLate })).rejects.toMatchObject({
-    message: `\`${name}\` failed in the run rate-limited@1: Error: Closed. Fix \`${name}\`, which must not throw in any run.`,
-    cause: error,
-  })
 })
 
 test('the data is less than two days old in every run, and none of it lies in the future', async () => {

@@ -6,21 +6,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { throwIfAborted } from '../../shared/abort.ts'
 import { checkPlain } from '../../shared/check-options.ts'
-import { definitionOf, type InjectedFault, placeOf } from '../faults.ts'
-import type { FaultTestEnd } from '../options.ts'
-import type { Run, RunPlan } from '../run.ts'
+import { type InjectedFault, placeOf } from '../faults.ts'
+import type { Run } from '../run.ts'
 import { SharedNumbers } from './clock-file.ts'
 import { copyFolder } from './copy-folder.ts'
-import { SandboxHttpServer } from './http-server.ts'
 import { ProcessGroup } from './process-group.ts'
-import type { ProgramExit, ProgramOptions, ProgramRun } from './program-options.ts'
-
-/** The program and the options that all runs share. */
-export interface ProgramPlan extends RunPlan, Omit<ProgramOptions, keyof RunPlan | 'only'> {
-  readonly command: readonly string[]
-  /** Whether the program waits in real time, because it does not run in Node. */
-  readonly isReal: boolean
-}
+import type { ProgramExit, ProgramRun } from './program-options.ts'
+import { type ProgramPlan, ProgramSandbox } from './program-sandbox.ts'
 
 /** The result of a run, and the number of its processes that had simulated time. */
 export type ProgramResult = Run & { readonly processes: number }
@@ -31,8 +23,8 @@ const maxTimers = 10_000
 const day = 86_400_000
 /** Real minutes without a request after which a program is stopped. Until then the program might be computing. */
 const patience = { simulated: 10, real: 2 }
-/** Simulated time until a program is started again, and for late effects at the end, in milliseconds. */
-const [pauseBetween, afterwards] = [10_000, 300_000]
+/** Simulated time for late effects at the end, in milliseconds. */
+const afterwards = 300_000
 const shownLines = 5
 /** Lines that Node prints around the message of an uncaught error. */
 const aroundMessage = /^\s*(at .*|\^+|Node\.js v.*|)$/
@@ -49,59 +41,47 @@ const defaultExits: Readonly<Record<string, ProgramExit>> = {
 const file = import.meta.filename.endsWith('.ts') ? 'preload.ts' : 'fault-test-preload.js'
 const preload = pathToFileURL(join(dirname(import.meta.filename), file))
 
-/**
- * Runs a program with a fault or without, in a fresh sandbox and a copy of its folder. Starts the program again like a supervisor.
- */
+/** Runs a program in a fresh sandbox, with a fault or without. Starts the program again like a supervisor. */
 export async function runProgram(plan: ProgramPlan, injected: InjectedFault | undefined): Promise<ProgramResult> {
   const root = await mkdtemp(join(tmpdir(), 'fault-test-'))
+  try {
+    return await runIn(root, plan, injected)
+  } finally {
+    await rm(root, { recursive: true, force: true })
+  }
+}
+
+async function runIn(root: string, plan: ProgramPlan, injected: InjectedFault | undefined): Promise<ProgramResult> {
   const [folder, shared, printed] = [join(root, 'folder'), join(root, 'shared'), join(root, 'printed')]
   await mkdir(folder)
-  if (plan.folder !== undefined) {
-    await copyFolder(plan.folder, folder).catch(async (thrown) => {
-      await rm(root, { recursive: true, force: true })
-      throw thrown
-    })
-  }
+  if (plan.folder !== undefined) await copyFolder(plan.folder, folder)
   const numbers = prepareNumbers(shared, plan.start, injected)
   let group: ProcessGroup | undefined
   /** Whether a fault has killed the program. */
   let isKilled = false
-  const kill = async (): Promise<void> => {
+  const server = new ProgramSandbox(plan, injected, numbers, async () => {
     isKilled = true
     await group?.kill()
-  }
-  const server = new SandboxHttpServer({ plan, injected, numbers, kill })
-  const { sandbox, record } = server
+  })
+  const { sandbox } = server
   const output = openSync(printed, 'a')
   try {
     const url = await server.listen()
-    const tokens = [sandbox.issueToken({ actor: 'self' })]
-    const told = () => ({ url, token: tokens.at(-1) ?? '', folder })
+    const told = () => ({ url, token: server.token, folder })
     await plan.setup?.(sandbox, told())
-    record.begin()
-    const { pause = 0 } = definitionOf(injected)
-    const attempts: string[] = []
-    let end: FaultTestEnd | undefined
-    let hasMetFault = false
-    while (end === undefined) {
-      const firstRequest = sandbox.requests.length
+    server.begin()
+    const calls = await server.repeat(maxStarts, async () => {
       const env = { ...environmentOf(plan, told()), SUPPORT_WORKSPACE_FAULT_TEST: shared }
       isKilled = false
       group = new ProcessGroup(plan.command, plan.cwd ?? process.cwd(), env, output)
       const { exit, why } = await watch(group, plan, numbers, server, () => isKilled)
-      hasMetFault = record.hasMetFault(firstRequest)
+      if (why !== undefined) return { words: `was stopped after ${why}`, end: 'never-ends' }
+      isKilled ||= exit === 'SIGKILL' && injected !== undefined && placeOf(injected.fault) !== 'request'
+      if (isKilled) return { words: 'was killed', isKilled }
       const remedy = { ...defaultExits, ...plan.exits }[String(exit)]
-      const wasKilled =
-        isKilled || (exit === 'SIGKILL' && injected !== undefined && placeOf(injected.fault) !== 'request')
-      if (why !== undefined) attempts.push(`was stopped after ${why}`)
-      else if (wasKilled) attempts.push('was killed')
-      else attempts.push(`ended with ${typeof exit === 'number' ? `code ${exit}` : exit} (${remedy ?? 'a crash'})`)
-      if (why !== undefined) end = 'never-ends'
-      else if (!wasKilled && (remedy === 'done' || remedy === 'verify' || remedy === 'fix')) end = remedy
-      else if (attempts.length === maxStarts) end = 'gave-up'
-      else if (!plan.isReal) numbers.passTo(numbers.now + Math.max(pauseBetween, wasKilled ? pause : 0))
-      if (remedy === 'reconnect') tokens.push(sandbox.issueToken({ actor: 'self' }))
-    }
+      const words = `ended with ${typeof exit === 'number' ? `code ${exit}` : exit} (${remedy ?? 'a crash'})`
+      return { words, remedy, ...(remedy === 'done' && { end: remedy }) }
+    })
     numbers.passTo(numbers.now + afterwards)
     await server.applyLate()
     const text = await readFile(printed, 'utf8')
@@ -109,19 +89,15 @@ export async function runProgram(plan: ProgramPlan, injected: InjectedFault | un
       .split('\n')
       .filter((line) => !aroundMessage.test(line))
       .slice(-shownLines)
-    const error = `${attempts.at(-1)}: ${lines.at(-1)}`
     const outputs = new Map(await Promise.all((plan.outputs ?? []).map((name) => linesOf(folder, name))))
-    const outcome = { end, folder, attempts, output: text }
-    const { check } = plan
+    const { end, attempts } = calls
     return {
-      ...(await record.end(() => check?.(sandbox, outcome, record.change), (check?.length ?? 0) > 2)),
+      ...(await server.end(plan.check, { end, folder, attempts, output: text })),
+      ...calls,
       what: 'program',
-      outcome: { end, value: undefined, error, state: {}, context: undefined, attempts },
       counts: { assignment: 0, 'file write': numbers.get('writes'), 'file cut': numbers.get('cuts') },
       outputs,
       output: lines,
-      hasMetFault,
-      errors: [],
       uncaught: [],
       processes: numbers.get('processes'),
     }
@@ -130,7 +106,6 @@ export async function runProgram(plan: ProgramPlan, injected: InjectedFault | un
     await server.close()
     closeSync(output)
     numbers.close()
-    await rm(root, { recursive: true, force: true })
   }
 }
 
@@ -139,7 +114,7 @@ async function watch(
   group: ProcessGroup,
   plan: ProgramPlan,
   numbers: SharedNumbers,
-  server: SandboxHttpServer,
+  server: ProgramSandbox,
   isKilled: () => boolean,
 ) {
   const first = { requests: server.requests, timers: numbers.get('timers'), time: numbers.now }

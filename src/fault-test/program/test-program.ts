@@ -18,7 +18,6 @@ import type { FaultName, InjectedFault } from '../faults.ts'
 import type { FaultTestReport } from '../report.ts'
 import type { Run } from '../run.ts'
 import { sharedChecks, testAll } from '../test-all.ts'
-import { checkCopyable } from './copy-folder.ts'
 import { killAtExit } from './process-group.ts'
 import type { ProgramExit, ProgramOptions } from './program-options.ts'
 import { runProgram } from './run-program.ts'
@@ -95,7 +94,6 @@ export async function testProgram(givenCommand: readonly string[], given: Progra
   let isReal = false
   const stopKilling = killAtExit()
   try {
-    if (options.folder !== undefined) await checkCopyable(options.folder)
     return await testAll({
       what: 'program',
       options,

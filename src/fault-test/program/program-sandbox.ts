@@ -2,41 +2,41 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import type { Sandbox } from '../../sandbox/index.ts'
 import { faults, type InjectedFault } from '../faults.ts'
-import { createRunSandbox } from '../job-sandbox.ts'
-import { type RunPlan, RunRecord } from '../run.ts'
+import { type RunPlan, RunSandbox } from '../run.ts'
 import type { SharedNumbers } from './clock-file.ts'
+import type { ProgramOptions } from './program-options.ts'
 
-/** The options of a `SandboxHttpServer`. */
-interface SandboxHttpServerParts {
-  readonly plan: RunPlan & { readonly isReal: boolean }
-  readonly injected: InjectedFault | undefined
-  readonly numbers: SharedNumbers
-  /** Kills the program. */
-  kill(): Promise<void>
+/** The program and the options that all runs share. */
+export interface ProgramPlan extends RunPlan, Omit<ProgramOptions, keyof RunPlan | 'only'> {
+  readonly command: readonly string[]
+  /** Whether the program waits in real time, because it does not run in Node. */
+  readonly isReal: boolean
 }
 
 /** Headers that belong to the connection between the program and this server, so the sandbox does not get them. */
 const ofConnection = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'expect', 'keep-alive'])
 
-/** An HTTP server with a sandbox that injects the fault of a run. */
-export class SandboxHttpServer {
-  readonly sandbox: Sandbox
+/** A fresh sandbox behind an HTTP server, with a fault that meets the program. */
+export class ProgramSandbox extends RunSandbox<ProgramPlan> {
   requests = 0
-  readonly record: RunRecord
-  readonly #parts: SandboxHttpServerParts
+  readonly #numbers: SharedNumbers
+  readonly #kill: () => Promise<void>
   readonly #server = createServer((incoming, outgoing) => void this.#respond(incoming, outgoing))
   readonly #counts = new Map<string, number>()
   #late: { readonly at: number; send(): Promise<unknown> } | undefined
-  #lateTime: number | undefined
   #stalled = 0
 
-  constructor(parts: SandboxHttpServerParts) {
-    this.#parts = parts
-    const { plan, injected, numbers } = parts
-    this.sandbox = createRunSandbox(plan, () => this.#lateTime ?? numbers.now)
-    this.record = new RunRecord(this.sandbox, plan, injected, () => numbers.now)
+  /** @param kill kills the program */
+  constructor(
+    plan: ProgramPlan,
+    injected: InjectedFault | undefined,
+    numbers: SharedNumbers,
+    kill: () => Promise<void>,
+  ) {
+    super(plan, injected, numbers)
+    this.#numbers = numbers
+    this.#kill = kill
   }
 
   /** Starts the server and returns its base URL. */
@@ -44,20 +44,20 @@ export class SandboxHttpServer {
     this.#server.listen(0, '127.0.0.1')
     await once(this.#server, 'listening')
     const { port } = this.#server.address() as AddressInfo
-    this.#parts.numbers.set('port', port)
+    this.#numbers.set('port', port)
     return `http://127.0.0.1:${port}`
   }
 
-  /**
-   * Applies a late effect if its time has come. Runs before each request, because only requests can notice the effect.
-   */
+  override async pause(delay: number): Promise<void> {
+    if (!this.plan.isReal) this.#numbers.passTo(this.#numbers.now + delay)
+  }
+
+  /** Applies a late effect if its time has come. Runs before each request, because only requests can notice it. */
   async applyLate(): Promise<void> {
     const late = this.#late
-    if (late === undefined || late.at > this.#parts.numbers.now) return
+    if (late === undefined || late.at > this.#numbers.now) return
     this.#late = undefined
-    this.#lateTime = late.at
     await late.send()
-    this.#lateTime = undefined
   }
 
   async close(): Promise<void> {
@@ -70,9 +70,9 @@ export class SandboxHttpServer {
     const { method = 'GET', url = '/', headers } = incoming
     const path = url.replace(/\?.*/, '')
     const number = this.#numberOf(method, path)
-    const { injected } = this.#parts
+    const { injected } = this
     const due = injected?.at === number && injected && !faults[injected.fault].isBefore ? injected : undefined
-    const respond = this.record.lastLook.send(method, new URL(url, this.sandbox.url))
+    const respond = this.lastLook.send(method, new URL(url, this.sandbox.url))
     let status: number | undefined
     try {
       const body = await buffer(incoming)
@@ -93,12 +93,12 @@ export class SandboxHttpServer {
       for await (const chunk of response.body ?? []) outgoing.write(chunk)
       outgoing.end()
     } catch {
-      if (due !== undefined && faults[due.fault].kills) await this.#parts.kill()
+      if (due !== undefined && faults[due.fault].kills) await this.#kill()
       // Closes the connection after the bytes that were already written have been sent.
       incoming.socket.destroySoon()
     } finally {
       respond(status)
-      if (number !== undefined) this.record.changeAfter(number, path)
+      if (number !== undefined) this.changeAfter(number, path)
     }
   }
 
@@ -110,7 +110,7 @@ export class SandboxHttpServer {
   #numberOf(method: string, path: string): number | undefined {
     const count = this.#counts.get(`${method} ${path}`) ?? 0
     this.#counts.set(`${method} ${path}`, count + 1)
-    const numbers = this.#parts.plan.cleanRequests.flatMap((each, index) =>
+    const numbers = this.plan.cleanRequests.flatMap((each, index) =>
       each.method === method && each.path === path ? index + 1 : [],
     )
     return numbers[count]
@@ -122,15 +122,15 @@ export class SandboxHttpServer {
     { socket }: IncomingMessage,
     send: () => Promise<unknown>,
   ): void {
-    const { numbers, plan } = this.#parts
+    const { isReal } = this.plan
     const { fault, lasts } = faults[injected.fault]
-    this.record.meetFault()
+    this.meetFault()
     if (fault === undefined) return
     const { lateEffect, ...rest } = fault
-    const retryAfter = plan.isReal && fault.retryAfter !== undefined ? { retryAfter: 1 } : {}
+    const retryAfter = isReal && fault.retryAfter !== undefined ? { retryAfter: 1 } : {}
     const which = lasts ? { times: Number.POSITIVE_INFINITY } : request
     this.sandbox.faults.add({ ...rest, ...retryAfter, ...which })
-    if (lateEffect !== undefined) this.#late = { at: numbers.now + (plan.isReal ? 1_000 : lateEffect), send }
-    if (fault.stall) numbers.set('stalled', socket.remotePort ?? 0, this.#stalled++ % 8)
+    if (lateEffect !== undefined) this.#late = { at: this.#numbers.now + (isReal ? 1_000 : lateEffect), send }
+    if (fault.stall) this.#numbers.set('stalled', socket.remotePort ?? 0, this.#stalled++ % 8)
   }
 }
