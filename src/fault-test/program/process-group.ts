@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { InvalidArgumentError } from '../../errors/index.ts'
 
@@ -8,6 +7,8 @@ import { InvalidArgumentError } from '../../errors/index.ts'
 const running = new Set<number>()
 /** Real milliseconds that processes of a group can outlive the first process before they are killed. */
 const patience = 2_000
+/** Maximum real milliseconds that killed processes need to end. */
+const longestKill = 200
 
 /** The processes of a program: the first process, and all processes that it starts. */
 export class ProcessGroup {
@@ -31,55 +32,35 @@ export class ProcessGroup {
 
   /** Kills all processes, and waits until they have ended. */
   async kill(): Promise<void> {
-    killGroup(this.#id)
-    await this.ended()
+    if (running.delete(this.#id)) send('SIGKILL', this.#id)
+    // A process without a parent that collects it (a zombie) stays listed after its end.
+    await this.#waitUntilEnded(longestKill)
   }
 
   /** Waits until all processes have ended. Kills processes that are still running after two seconds. */
   async ended(): Promise<void> {
-    for (let waited = 0; isRunning(this.#id, waited > 100); waited += 2) {
-      if (waited === patience) killGroup(this.#id)
-      await wait(2)
-    }
-    running.delete(this.#id)
+    await this.#waitUntilEnded(patience)
+    await this.kill()
+  }
+
+  async #waitUntilEnded(longest: number): Promise<void> {
+    for (let waited = 0; waited < longest && send(0, this.#id); waited += 2) await wait(2)
   }
 }
 
-function killGroup(id: number): void {
+/** Sends a signal to a group. The signal 0 has no effect. Returns false if all processes of the group have ended. */
+function send(signal: NodeJS.Signals | 0, id: number): boolean {
   try {
-    if (id > 0) process.kill(-id, 'SIGKILL')
-  } catch {
-    // All processes of the group have ended.
-  }
-}
-
-/**
- * Returns whether a process of the group is running.
- *
- * @param isThorough whether to read `/proc`, so that zombies (processes that have ended, but are still listed) do not
- *   count
- */
-function isRunning(id: number, isThorough: boolean): boolean {
-  try {
-    if (id > 0) process.kill(-id, 0)
+    return id > 0 && process.kill(-id, signal)
   } catch {
     return false
   }
-  if (id <= 0 || !isThorough || process.platform !== 'linux') return id > 0
-  return readdirSync('/proc').some((name) => {
-    try {
-      const [state, , group] = readFileSync(`/proc/${name}/stat`, 'latin1').split(') ').at(-1)?.split(' ') ?? []
-      return Number(group) === id && state !== 'Z'
-    } catch {
-      return false
-    }
-  })
 }
 
 /** Kills all groups if this process ends or is interrupted. Returns a function that stops this. */
 export function killAtExit(): () => void {
   const killAll = (): void => {
-    for (const id of running) killGroup(id)
+    for (const id of running) send('SIGKILL', id)
   }
   const killAndEnd = (signal: NodeJS.Signals): void => {
     killAll()
