@@ -8,19 +8,14 @@ type Listener = (error: unknown, detail: unknown) => void
  */
 export function watchUncaught(event: 'unhandledRejection' | 'uncaughtException'): () => void {
   // Raw listeners keep the wrapper of `once`, so that such a listener still runs at most once when it is added back.
-  const others = new Set(process.rawListeners(event) as (Listener & { listener?: unknown })[])
+  const others = process.rawListeners(event) as Listener[]
   const listener: Listener = (error, detail) => {
     const scope = scopes.getStore()
     // Errors of a killed process are ignored.
     if (scope?.owner.isEnded) return
     if (scope !== undefined) scope.owner.uncaught.push(error)
-    else if (others.size === 0) throw error
-    else {
-      for (const other of others) {
-        if (other.listener !== undefined) others.delete(other)
-        other(error, detail)
-      }
-    }
+    else if (others.length === 0) throw error
+    else for (const other of others) other(error, detail)
   }
   process.removeAllListeners(event)
   process.on(event, listener)
