@@ -13,12 +13,11 @@ test.runIf(isFull).each(plantedPrograms)('$file in a quick fault test', { timeou
   expect(await quickFailures(program)).toEqual(program.quick)
 })
 
-test('a program of another kind waits in real time, which the report says', { timeout: 300_000 }, async () => {
+test('a program of another kind waits in real time', { timeout: 300_000 }, async () => {
   const report = await faultTestPlanted('curl.sh', {
     only: ['unavailable@1', 'reset-after-effect@2', 'killed-after-effect@2'],
   })
   expect(failuresOf(report)).toEqual(['reset-after-effect@2 doubled', 'killed-after-effect@2 doubled'])
-  expect(String(report)).toMatch(/The program waited in real time, \d+ s in all: only Node can simulate it\./)
 })
 
 test.runIf(isFull).each(plantedPrograms)(

@@ -24,8 +24,7 @@ async function run(code: string, extension = 'mjs'): Promise<{ printed: string; 
   files += 1
   const [program, shared] = [join(folder, `${files}.${extension}`), join(folder, `${files}`)]
   await writeFile(program, code)
-  const numbers = SharedNumbers.create(shared)
-  numbers.passTo(start)
+  const numbers = SharedNumbers.create(shared, start)
   const env = { ...process.env, NODE_OPTIONS: `--import=${preload}`, SUPPORT_WORKSPACE_FAULT_TEST: shared }
   const { stdout } = await promisify(execFile)(process.execPath, [program], { env, timeout: 60_000 })
   const passed = numbers.now - start

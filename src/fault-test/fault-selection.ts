@@ -35,20 +35,17 @@ function countOf(place: Place, { requests, counts }: Run): number {
   return place === 'request' ? requests.length : counts[place]
 }
 
-/** Throws if a fault or request of the selection has no place in a run without faults. */
-export function checkSelection({ faults: chosen, requests }: Selection, run: Run): void {
+/** Throws if the selection has what a run without faults has not. A run for it would pass and test nothing. */
+export function checkSelection({ faults: chosen, requests, only = [] }: Selection, run: Run): void {
   const fault = chosen?.find((name) => placeOf(name) === 'request') ?? 'unavailable'
   for (const at of requests ?? []) if (at > run.requests.length) throw neverInjected('requests', { fault, at }, run)
   for (const name of chosen ?? []) {
     if (everywhere(name, run).length === 0) throw neverInjected('faults', { fault: name, at: 1 }, run)
   }
-}
-
-/** Throws if a fault of `only` was not injected into its run. Such a run passes although it tested nothing. */
-export function checkInjected(run: Run): void {
-  const { injected } = run
-  if (injected === undefined || everywhere(injected.fault, run).some(({ at }) => at === injected.at)) return
-  throw neverInjected('only', injected, run)
+  for (const injected of only) {
+    if (!everywhere(injected.fault, run).some(({ at }) => at === injected.at))
+      throw neverInjected('only', injected, run)
+  }
 }
 
 function neverInjected(option: keyof Selection, injected: InjectedFault, run: Run): InvalidArgumentError {

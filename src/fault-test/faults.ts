@@ -69,7 +69,7 @@ function colleagueIn({ state }: Sandbox) {
 export const faults: Readonly<Record<FaultName, FaultDefinition>> = {
   unavailable: { text: 'a 503', fault: { status: 503 } },
   'unavailable-from-here': { text: 'a 503 to this and every later request', fault: { status: 503 }, lasts: true },
-  'rate-limited': { text: 'a 429 with `Retry-After`', fault: { status: 429, retryAfter: 30 } },
+  'rate-limited': { text: 'a 429 with `Retry-After`', fault: { status: 429, retryAfter: 5 } },
   'rate-limited-without-time': { text: 'a 429 without `Retry-After`', fault: { status: 429 } },
   refused: { text: 'a refused connection', fault: { drop: 'refused' } },
   'reset-before-effect': { text: 'a connection reset before the effect', fault: { drop: 'before-effect' } },
@@ -131,7 +131,7 @@ export const faults: Readonly<Record<FaultName, FaultDefinition>> = {
   },
   'colleague-writes-while-limited': {
     text: 'a 429 with `Retry-After`, while a colleague writes during the wait',
-    fault: { status: 429, retryAfter: 30 },
+    fault: { status: 429, retryAfter: 5 },
     onlyWrites: true,
     change: colleagueWrites,
   },

@@ -2,18 +2,12 @@ import { SupportWorkspace } from '../client/index.ts'
 import type { Sandbox } from '../sandbox/index.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import { Clock } from './clock.ts'
+import { describeError } from './describe-error.ts'
 import { definitionOf, type InjectedFault, placeOf } from './faults.ts'
 import { Durable, JobProcess } from './job-process.ts'
 import type { FaultTestJob, FaultTestOptions, FaultTestWorld } from './options.ts'
-import { type RunPlan, RunSandbox } from './run.ts'
+import { type Ending, type RunPlan, RunSandbox } from './run.ts'
 import { scopes } from './simulated-time.ts'
-
-/** How one call of the job ended. */
-export type JobEnding =
-  | { readonly kind: 'resolved'; readonly value: unknown }
-  | { readonly kind: 'rejected'; readonly error: unknown }
-  | { readonly kind: 'killed' }
-  | { readonly kind: 'stopped'; readonly why: string }
 
 /** The job and the options that all runs share. */
 export interface JobPlan extends RunPlan, Pick<FaultTestOptions, 'setup' | 'check' | 'done' | 'client'> {
@@ -52,19 +46,21 @@ export class JobSandbox extends RunSandbox<JobPlan> {
   }
 
   /** Calls the job, and advances the time until the job ends, is killed or is stopped. */
-  async call(job: (world: FaultTestWorld<undefined>) => Promise<unknown>): Promise<JobEnding> {
+  async call(job: (world: FaultTestWorld<undefined>) => Promise<unknown>): Promise<Ending> {
     const { sandbox, durable, counts, token: accessToken } = this
     const [clock, owner] = [this.#clock, this.#process]
     const { maxRequests, client, signal } = this.plan
     const { url: baseUrl, fetch } = sandbox
     const workspace = new SupportWorkspace({ ...client, baseUrl, accessToken, actor: 'self', fetch })
     const [state, storage] = [durable.stateFor(owner), durable.storageFor(owner)]
-    let ending: JobEnding | undefined
+    let ending: Ending | undefined
     scopes.run({ clock, owner }, async () => {
       try {
-        ending = { kind: 'resolved', value: await job({ workspace, sandbox, state, storage, context: undefined }) }
+        const value = await job({ workspace, sandbox, state, storage, context: undefined })
+        ending = { words: 'resolved', end: 'done', value }
       } catch (error) {
-        ending = { kind: 'rejected', error }
+        const { name, remedy } = describeError(error)
+        ending = { words: `rejected with ${name}${remedy === undefined ? '' : ` (${remedy})`}`, remedy, error }
       }
     })
     const lastRequest = counts.request + maxRequests
@@ -75,11 +71,11 @@ export class JobSandbox extends RunSandbox<JobPlan> {
     throwIfAborted(signal)
     if (owner.isEnded) {
       this.#process = new JobProcess(this.uncaught)
-      return { kind: 'killed' }
+      return { words: 'was killed', isKilled: true }
     }
     if (ending !== undefined) return ending
     owner.kill()
-    return { kind: 'stopped', why: why ?? `${maxRequests} requests` }
+    return { words: `was stopped after ${why ?? `${maxRequests} requests`}`, end: 'never-ends' }
   }
 
   /** Advances the time by `delay` milliseconds. Returns the reason if real input or output takes too long. */

@@ -1,6 +1,6 @@
+import { describeError } from './describe-error.ts'
 import { definitionOf } from './faults.ts'
 import type { Run } from './run.ts'
-import { describeError } from './run-job.ts'
 import type { Baseline } from './run-without-faults.ts'
 import type { NamedWrite } from './writes.ts'
 

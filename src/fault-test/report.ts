@@ -41,27 +41,21 @@ export interface FaultTestReport {
   toString(): string
 }
 
-interface ReportParts {
-  readonly what: Subject
-  /** A run without faults. */
-  readonly clean: Run
-  readonly runs: readonly { readonly run: Run; readonly judgements: readonly Judgement[] }[]
-  /** Sentences about all runs. */
-  readonly notes: readonly string[]
-}
-
-export function createReport(parts: ReportParts): FaultTestReport {
-  const { clean } = parts
-  const { requests } = clean
+/** @param clean a run without faults */
+export function createReport(
+  clean: Run,
+  judged: readonly { readonly run: Run; readonly judgements: readonly Judgement[] }[],
+): FaultTestReport {
+  const { what, requests } = clean
   const writes = clean.writes.map(({ target }) => target.split(' ')[0] ?? '')
-  const runs = parts.runs.flatMap(({ run, judgements }) =>
+  const runs = judged.flatMap(({ run, judgements }) =>
     run.injected === undefined ? [] : toTestRun(run.injected, run, judgements),
   )
   const groups = groupByCause(runs)
-  const reports = groups.map((group) => describeGroup(group, requests, parts.what))
+  const reports = groups.map((group) => describeGroup(group, requests, what))
   const failed = runs.filter(({ judgements }) => judgements.length > 0).length
   const counts = `${runs.length} ${runs.length === 1 ? 'run' : 'runs'}, ${failed} failed${failed === 0 ? '' : ` (causes: ${groups.length})`}.`
-  const summary = [counts, describeWrites(parts.what, writes), ...parts.notes].join(' ')
+  const summary = `${counts} ${describeWrites(what, writes)}`
   return {
     runs,
     failures: groups.flatMap((group) => group.slice(0, 1)),
@@ -79,9 +73,7 @@ export function createReport(parts: ReportParts): FaultTestReport {
 
 function describeWrites(what: Subject, writes: readonly string[]): string {
   if (writes.length === 0) return `The ${what} wrote nothing.`
-  const groups = [...Map.groupBy(writes, (operation) => operation)]
-  const list = groups.map(([operation, all]) => `${operation} ×${all.length}`).join(', ')
-  return `Without a fault, ${writes.length} ${writes.length === 1 ? 'write' : 'writes'}: ${list}.`
+  return `Without a fault, ${writes.length} ${writes.length === 1 ? 'write' : 'writes'}: ${countWords(writes)}.`
 }
 
 function toTestRun(injected: InjectedFault, run: Run, judgements: readonly Judgement[]): FaultTestRun {

@@ -1,7 +1,7 @@
 import { SupportWorkspaceError } from '../errors/index.ts'
+import { describeError } from './describe-error.ts'
 import type { FaultTestOptions } from './options.ts'
-import { createRunSandbox, type Run, type Subject } from './run.ts'
-import { describeError } from './run-job.ts'
+import { createRunSandbox, type Run } from './run.ts'
 
 /** The result of the runs without faults, to which the other runs are compared. */
 export interface Baseline {
@@ -33,11 +33,11 @@ const delays = [93_784_005, 64_005]
  *
  * @param runOnce receives the delay of the run's start, in milliseconds
  */
-export async function runWithoutFaults(what: Subject, runOnce: (delay: number) => Promise<Run>): Promise<Baseline> {
-  const run = checkDone(what, await runOnce(0))
+export async function runWithoutFaults(runOnce: (delay: number) => Promise<Run>): Promise<Baseline> {
+  const run = checkDone(await runOnce(0))
   const differences: string[] = []
   for (const delay of delays) {
-    const other = checkDone(what, await runOnce(delay))
+    const other = checkDone(await runOnce(delay))
     const targets = [...run.writes, ...other.writes].map(({ target }) => target)
     const different = ['Requests', ...targets].find((what) => countOf(what, run) !== countOf(what, other))
     if (different === undefined) {
@@ -53,7 +53,7 @@ export async function runWithoutFaults(what: Subject, runOnce: (delay: number) =
     )
   }
   throw refused(
-    `Two runs of the ${what} without a fault differ. ${differences[0]}.`,
+    `Two runs of the ${run.what} without a fault differ. ${differences[0]}.`,
     'The second run is a day later, and then a minute. Create in `setup` what the job keeps elsewhere: module variables, files and databases are not rolled back. If the job acts on what is old, make the age a parameter, and create what is old enough in `setup`.',
   )
 }
@@ -63,8 +63,8 @@ function countOf(what: string, { requests, writes }: Run): number {
   return what === 'Requests' ? requests.length : writes.filter(({ target }) => target === what).length
 }
 
-function checkDone(what: Subject, run: Run): Run {
-  const { end, attempts, error, uncaught, checkError } = run
+function checkDone(run: Run): Run {
+  const { what, end, attempts, error, uncaught, checkError } = run
   if (uncaught.length > 0) {
     throw refused(
       `The ${what} leaves an error unhandled without a fault.`,

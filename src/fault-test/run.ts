@@ -25,6 +25,8 @@ export interface Ending {
   readonly isKilled?: boolean
   /** What an error or an exit code asks for. After other texts than `verify` and `fix`, the job is called again. */
   readonly remedy?: string | undefined
+  /** The value that the job resolved with. */
+  readonly value?: unknown
   /** The error that the job rejected with. */
   readonly error?: unknown
   /** How the run ends with this call, whatever the remedy is. */
@@ -36,7 +38,8 @@ interface Calls {
   readonly end: FaultTestEnd
   /** How each call ended, in a few words. */
   readonly attempts: readonly string[]
-  /** The error of the last call. */
+  /** The value or the error of the last call of a job. */
+  readonly value: unknown
   readonly error: unknown
   /** Whether the last call met a fault. */
   readonly hasMetFault: boolean
@@ -117,11 +120,13 @@ export abstract class RunSandbox<Plan extends RunPlan> {
     const attempts: string[] = []
     for (;;) {
       const firstRequest = this.sandbox.requests.length
-      const { words, isKilled, remedy, error, end } = await call()
+      const { words, isKilled, remedy, value, error, end } = await call()
       attempts.push(words)
       const isFinal = remedy === 'verify' || remedy === 'fix'
       const ended = end ?? (isFinal ? remedy : attempts.length === most ? 'gave-up' : undefined)
-      if (ended !== undefined) return { end: ended, attempts, error, hasMetFault: this.#hasMetFault(firstRequest) }
+      if (ended !== undefined) {
+        return { end: ended, attempts, value, error, hasMetFault: this.#hasMetFault(firstRequest) }
+      }
       if (remedy === 'reconnect') this.token = this.sandbox.issueToken({ actor: 'self' })
       const { pause = 0 } = isKilled ? definitionOf(this.injected) : {}
       // The pause doubles, as in a queue.

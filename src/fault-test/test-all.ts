@@ -2,12 +2,12 @@ import { checkSignal } from '../core/index.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import { type Check, checkObject, checkOneOf } from '../shared/check-options.ts'
-import { checkInjected, checkSelection, type Selection, selectionChecks } from './fault-selection.ts'
+import { checkSelection, type Selection, selectionChecks } from './fault-selection.ts'
 import type { InjectedFault } from './faults.ts'
 import { judge } from './judgements.ts'
 import type { FaultTestOptions } from './options.ts'
 import { createReport, type FaultTestReport } from './report.ts'
-import type { Run, RunPlan, Subject } from './run.ts'
+import type { Run, RunPlan } from './run.ts'
 import { readData, runWithoutFaults } from './run-without-faults.ts'
 
 /** The checks of the options that jobs and programs share. */
@@ -20,7 +20,6 @@ export const sharedChecks = {
 
 /** A job or a program, and how to run it. */
 interface Tested {
-  readonly what: Subject
   readonly options: Selection & Pick<FaultTestOptions, 'sandbox' | 'signal' | 'unseen'>
   /** Number of runs at the same time. */
   readonly parallel: number
@@ -28,23 +27,19 @@ interface Tested {
   run(plan: RunPlan, injected: InjectedFault | undefined, ids: ReadonlySet<string>): Promise<Run>
   /** Returns the faults of all runs. Throws if nothing can be compared with a run without faults. */
   select(clean: Run): InjectedFault[]
-  /** Returns sentences about all runs. */
-  notes?(): readonly string[]
 }
 
 /** Makes the runs without faults, and then a run for each selected fault. */
 export async function testAll(tested: Tested): Promise<FaultTestReport> {
-  const { what, options } = tested
+  const { options } = tested
   const { sandbox, signal, unseen, only } = options
   try {
     const { ids, end: start } = readData(options)
     const plan = { sandbox, signal, unseen, start, maxRequests: 10_000, cleanRequests: [] }
-    const baseline = await runWithoutFaults(what, (delay) =>
-      tested.run({ ...plan, start: start + delay }, undefined, ids),
-    )
+    const baseline = await runWithoutFaults((delay) => tested.run({ ...plan, start: start + delay }, undefined, ids))
     const { run: clean } = baseline
     const selected = only ?? tested.select(clean)
-    if (only === undefined) checkSelection(options, clean)
+    checkSelection(options, clean)
     const faultyPlan = { ...plan, cleanRequests: clean.requests, maxRequests: clean.requests.length * 20 + 1_000 }
     const runs: Run[] = []
     let [next, count] = [0, 0]
@@ -57,9 +52,10 @@ export async function testAll(tested: Tested): Promise<FaultTestReport> {
       }
     }
     await Promise.all(Array.from({ length: tested.parallel }, work))
-    const judged = runs.map((run) => ({ run, judgements: judge(baseline, run) }))
-    if (only !== undefined) for (const { run, judgements } of judged) if (judgements.length === 0) checkInjected(run)
-    return createReport({ what, clean, runs: judged, notes: tested.notes?.() ?? [] })
+    return createReport(
+      clean,
+      runs.map((run) => ({ run, judgements: judge(baseline, run) })),
+    )
   } finally {
     showProgress('')
   }

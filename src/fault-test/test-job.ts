@@ -32,7 +32,6 @@ export async function testJob(givenJob: FaultTestJob, givenOptions: FaultTestOpt
   const restoreGlobals = simulateGlobals()
   try {
     return await testAll({
-      what: 'job',
       options,
       parallel: 1,
       run: (plan, injected, ids) => runJob({ ...plan, job, setup, check, done, client, ids }, injected),

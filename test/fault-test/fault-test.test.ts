@@ -494,7 +494,7 @@ describe('a report', () => {
       '',
       '1 conversations.list, 2 messages.create',
       '',
-      '5 runs, 1 failed (causes: 1). Without a fault, 1 write: messages.create ×1.',
+      '5 runs, 1 failed (causes: 1). Without a fault, 1 write: 1 messages.create.',
       '',
       expect.stringMatching(
         /^DOUBLED: the process killed after the effect at request 2 of 2 \(messages.create, POST .+\)$/,
@@ -511,7 +511,7 @@ describe('a report', () => {
   })
 
   test.each<[job: FaultTestJob, fault: FaultName, exitCode: number | undefined, summary: string]>([
-    [reply, 'killed-after-effect', 1, '1 run, 1 failed (causes: 1). Without a fault, 1 write: messages.create ×1.'],
+    [reply, 'killed-after-effect', 1, '1 run, 1 failed (causes: 1). Without a fault, 1 write: 1 messages.create.'],
     [readMe, 'revoked', undefined, '1 run, 0 failed. The job wrote nothing.'],
   ])('is printed, and sets the exit code if a run failed', async (job, fault, exitCode, summary) => {
     const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true)

@@ -42,7 +42,6 @@ describe('rejects', () => {
       { outputs: ['a.csv', name] },
       '`outputs` must be an array of names of files',
     ]),
-    ['an empty program', [''], {}, '`command` must be an array that begins with a program'],
     ['an asynchronous `env`', sends, { env: async () => ({}) }, '`env` must be'],
     ['a folder that is not there', sends, { folder: '/no/such' }, '`folder` must be the path of a folder'],
     ['a folder that is a file', sends, { folder: 'package.json' }, '`folder` must be the path of a folder'],

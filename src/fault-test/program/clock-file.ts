@@ -42,10 +42,13 @@ export class SharedNumbers {
   readonly #number = new Float64Array(1)
   readonly #bytes = new Uint8Array(this.#number.buffer)
 
-  /** Creates a file of zeros. */
-  static create(path: string): SharedNumbers {
+  /** Creates a file of zeros, and starts the simulated time. */
+  static create(path: string, start: number): SharedNumbers {
     fs.writeFileSync(path, new Uint8Array(512))
-    return new SharedNumbers(path)
+    const numbers = new SharedNumbers(path)
+    numbers.passTo(start)
+    numbers.set('seed', start)
+    return numbers
   }
 
   constructor(path: string) {

@@ -10,8 +10,6 @@ import type { ProgramOptions } from './program-options.ts'
 /** The program and the options that all runs share. */
 export interface ProgramPlan extends RunPlan, Omit<ProgramOptions, keyof RunPlan | 'only'> {
   readonly command: readonly string[]
-  /** Whether the program waits in real time, because it does not run in Node. */
-  readonly isReal: boolean
 }
 
 /** Headers that belong to the connection between the program and this server, so the sandbox does not get them. */
@@ -49,7 +47,7 @@ export class ProgramSandbox extends RunSandbox<ProgramPlan> {
   }
 
   override async pause(delay: number): Promise<void> {
-    if (!this.plan.isReal) this.#numbers.passTo(this.#numbers.now + delay)
+    this.#numbers.passTo(this.#numbers.now + delay)
   }
 
   /** Applies a late effect if its time has come. Runs before each request, because only requests can notice it. */
@@ -122,15 +120,13 @@ export class ProgramSandbox extends RunSandbox<ProgramPlan> {
     { socket }: IncomingMessage,
     send: () => Promise<unknown>,
   ): void {
-    const { isReal } = this.plan
     const { fault, lasts } = faults[injected.fault]
     this.meetFault()
     if (fault === undefined) return
     const { lateEffect, ...rest } = fault
-    const retryAfter = isReal && fault.retryAfter !== undefined ? { retryAfter: 1 } : {}
     const which = lasts ? { times: Number.POSITIVE_INFINITY } : request
-    this.sandbox.faults.add({ ...rest, ...retryAfter, ...which })
-    if (lateEffect !== undefined) this.#late = { at: this.#numbers.now + (isReal ? 1_000 : lateEffect), send }
+    this.sandbox.faults.add({ ...rest, ...which })
+    if (lateEffect !== undefined) this.#late = { at: this.#numbers.now + lateEffect, send }
     if (fault.stall) this.#numbers.set('stalled', socket.remotePort ?? 0, this.#stalled++ % 8)
   }
 }

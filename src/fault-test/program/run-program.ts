@@ -14,15 +14,12 @@ import { ProcessGroup } from './process-group.ts'
 import type { ProgramExit, ProgramRun } from './program-options.ts'
 import { type ProgramPlan, ProgramSandbox } from './program-sandbox.ts'
 
-/** The result of a run, and the number of its processes that had simulated time. */
-export type ProgramResult = Run & { readonly processes: number }
-
 const maxStarts = 4
 /** Maximum number of timers in one start, which take about half a minute to fire. */
 const maxTimers = 10_000
 const day = 86_400_000
 /** Real minutes without a request after which a program is stopped. Until then the program might be computing. */
-const patience = { simulated: 10, real: 2 }
+const patience = 5
 /** Simulated time for late effects at the end, in milliseconds. */
 const afterwards = 300_000
 const shownLines = 5
@@ -42,7 +39,7 @@ const file = import.meta.filename.endsWith('.ts') ? 'preload.ts' : 'fault-test-p
 const preload = pathToFileURL(join(dirname(import.meta.filename), file))
 
 /** Runs a program in a fresh sandbox, with a fault or without. Starts the program again like a supervisor. */
-export async function runProgram(plan: ProgramPlan, injected: InjectedFault | undefined): Promise<ProgramResult> {
+export async function runProgram(plan: ProgramPlan, injected: InjectedFault | undefined): Promise<Run> {
   const root = await mkdtemp(join(tmpdir(), 'fault-test-'))
   try {
     return await runIn(root, plan, injected)
@@ -51,11 +48,14 @@ export async function runProgram(plan: ProgramPlan, injected: InjectedFault | un
   }
 }
 
-async function runIn(root: string, plan: ProgramPlan, injected: InjectedFault | undefined): Promise<ProgramResult> {
+async function runIn(root: string, plan: ProgramPlan, injected: InjectedFault | undefined): Promise<Run> {
   const [folder, shared, printed] = [join(root, 'folder'), join(root, 'shared'), join(root, 'printed')]
   await mkdir(folder)
   if (plan.folder !== undefined) await copyFolder(plan.folder, folder)
-  const numbers = prepareNumbers(shared, plan.start, injected)
+  const numbers = SharedNumbers.create(shared, plan.start)
+  const place = injected && placeOf(injected.fault)
+  if (place === 'file write') numbers.set('killedWrite', injected?.at ?? 0)
+  if (place === 'file cut') numbers.set('killedCut', injected?.at ?? 0)
   let group: ProcessGroup | undefined
   /** Whether a fault has killed the program. */
   let isKilled = false
@@ -76,7 +76,7 @@ async function runIn(root: string, plan: ProgramPlan, injected: InjectedFault | 
       group = new ProcessGroup(plan.command, plan.cwd ?? process.cwd(), env, output)
       const { exit, why } = await watch(group, plan, numbers, server, () => isKilled)
       if (why !== undefined) return { words: `was stopped after ${why}`, end: 'never-ends' }
-      isKilled ||= exit === 'SIGKILL' && injected !== undefined && placeOf(injected.fault) !== 'request'
+      isKilled ||= exit === 'SIGKILL' && place !== undefined && place !== 'request'
       if (isKilled) return { words: 'was killed', isKilled }
       const remedy = { ...defaultExits, ...plan.exits }[String(exit)]
       const words = `ended with ${typeof exit === 'number' ? `code ${exit}` : exit} (${remedy ?? 'a crash'})`
@@ -99,7 +99,6 @@ async function runIn(root: string, plan: ProgramPlan, injected: InjectedFault | 
       outputs,
       output: lines,
       uncaught: [],
-      processes: numbers.get('processes'),
     }
   } finally {
     await group?.kill()
@@ -118,7 +117,6 @@ async function watch(
   isKilled: () => boolean,
 ) {
   const first = { requests: server.requests, timers: numbers.get('timers'), time: numbers.now }
-  const minutes = plan.isReal ? patience.real : patience.simulated
   const last = { requests: server.requests, time: performance.now() }
   let exit: number | NodeJS.Signals | undefined
   const exiting = group.exited.then((value) => {
@@ -133,23 +131,12 @@ async function watch(
     if (server.requests > first.requests + plan.maxRequests) why = `${plan.maxRequests} requests`
     else if (numbers.get('timers') > first.timers + maxTimers) why = `${maxTimers} timers had fired`
     else if (numbers.now > first.time + day) why = '24 simulated hours'
-    else if (performance.now() > last.time + minutes * 60_000) why = `${minutes} minutes without a request`
+    else if (performance.now() > last.time + patience * 60_000) why = `${patience} minutes without a request`
   }
   if (why !== undefined) await group.kill()
   await exiting
   await group.ended()
   return { exit: exit ?? 'SIGKILL', why }
-}
-
-function prepareNumbers(path: string, start: number, injected: InjectedFault | undefined): SharedNumbers {
-  const numbers = SharedNumbers.create(path)
-  numbers.passTo(start)
-  numbers.set('seed', start)
-  if (injected === undefined) return numbers
-  const { fault, at } = injected
-  if (placeOf(fault) === 'file write') numbers.set('killedWrite', at)
-  if (placeOf(fault) === 'file cut') numbers.set('killedCut', at)
-  return numbers
 }
 
 function environmentOf({ env }: ProgramPlan, run: ProgramRun): NodeJS.ProcessEnv {

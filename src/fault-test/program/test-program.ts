@@ -29,11 +29,6 @@ const texts = (hint: string) => (name: string, value: unknown) => {
   return [...value]
 }
 const programHint = 'Pass a program and its arguments, as in `["node", "reply.mjs"]`.'
-const checkCommand = (value: unknown): string[] => {
-  const command = texts(programHint)('command', value)
-  if (command[0] === '') throw mustBe('an array that begins with a program', 'command', '', programHint)
-  return command
-}
 const fileHint = 'Pass the names of files below the folder.'
 const checkOutputs = (name: string, value: unknown): string[] => {
   const outputs = texts(fileHint)(name, value)
@@ -81,7 +76,7 @@ const quickFaults: readonly FaultName[] = [
 
 /** Runs a program once for each of its requests and each fault, and once for each of its file writes and each kill. */
 export async function testProgram(givenCommand: readonly string[], given: ProgramOptions): Promise<FaultTestReport> {
-  const command = checkCommand(givenCommand)
+  const command = texts(programHint)('command', givenCommand)
   const read = readOptions(given, checks, '`faultTestProgram`')
   const options = { ...read, sandbox: { ...fewItems, ...read.sandbox } }
   if (process.platform === 'win32') {
@@ -89,25 +84,14 @@ export async function testProgram(givenCommand: readonly string[], given: Progra
       hint: 'Run it on Linux or macOS, also in WSL.',
     })
   }
-  const started = performance.now()
   const { only: _, ...runOptions } = options
-  let isReal = false
   const stopKilling = killAtExit()
   try {
     return await testAll({
-      what: 'program',
       options,
       parallel: options.parallel ?? availableParallelism(),
-      async run(plan, injected) {
-        const run = await runProgram({ ...runOptions, ...plan, command, isReal }, injected)
-        if (injected === undefined) isReal ||= run.processes === 0
-        return run
-      },
+      run: (plan, injected) => runProgram({ ...runOptions, ...plan, command }, injected),
       select: (clean) => selectForProgram(clean, options),
-      notes() {
-        const seconds = Math.round((performance.now() - started) / 1_000)
-        return isReal ? [`The program waited in real time, ${seconds} s in all: only Node can simulate it.`] : []
-      },
     })
   } finally {
     stopKilling()
