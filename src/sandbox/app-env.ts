@@ -29,8 +29,6 @@ export interface Operation {
   /** Method and path, with `:name` for each parameter. */
   readonly route: Route
   readonly scope?: Scope | undefined
-  /** Inferred parts: whether the path is inferred, and which body fields only the MCP tools name. */
-  readonly guesses?: { readonly path: boolean; readonly body: readonly string[] }
   readonly handler: (sandbox: SandboxData) => Handler<AppEnv>
 }
 

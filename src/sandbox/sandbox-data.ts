@@ -156,7 +156,7 @@ export class SandboxData {
     const { assignee, ...fields } = readOptions(changes, changeChecks, '`updateConversation`', 'changes')
     const { data, conversation } = this.#find(conversationId)
     if (assignee === null) conversation.conversation_assignee = null
-    else if (assignee !== undefined) data.assign(conversation, personFor(data, assignee, ''), this.seconds())
+    else if (assignee !== undefined) data.assign(conversation, personFor(data, assignee, '').user, this.seconds())
     for (const [name, value] of Object.entries(fields)) {
       if (value !== undefined) Object.assign(conversation, { [name]: value })
     }

@@ -33,6 +33,13 @@ describe('names that the operation reads are not', () => {
     ['GET', '/conversations?limit=2'],
     ['GET', '/conversations'],
     ['PATCH', '/conversations/:id', { status: 'open', is_spam: false, pinned: true }],
+    [
+      'PATCH',
+      '/organization/settings',
+      { allow_guest_submission: true, enable_ai_assistant: true, bot_configuration: {}, locale: 'de' },
+    ],
+    ['POST', '/contacts', { email: 'ada@example.com', name: 'Ada' }],
+    ['POST', '/users', { email: 'ada@example.com', name: 'Ada', role: 'agent' }],
     ['POST', '/tasks', { any_field: 'of any name' }],
     ['POST', '/contacts', ['a list']],
   ])('%s %s', async (method, path, body) => {

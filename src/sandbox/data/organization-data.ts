@@ -62,12 +62,12 @@ export class OrganizationData {
     return this.members.find((member) => member.role === role && !member.archived)
   }
 
-  /** Assigns a conversation to a member. `assignor` is the user id of the person that does it. */
-  assign(conversation: Conversation, member: Member, at: number, assignor: string | null = null): ConversationAssignee {
+  /** Assigns a conversation to a person. `assignor` is the user id of the person that does it. */
+  assign(conversation: Conversation, { id }: User, at: number, assignor: string | null = null): ConversationAssignee {
     conversation.conversation_assignee = {
       id: this.random.id('asg'),
       conversation_id: conversation.id,
-      user_id: member.user.id,
+      user_id: id,
       assignor_id: assignor,
       assigned_at: at,
     }

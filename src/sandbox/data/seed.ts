@@ -114,12 +114,8 @@ function seedConversation(
   }
 }
 
-function addDetails(
-  { random }: OrganizationData,
-  conversation: Conversation,
-  members: People['members'],
-  at: number,
-): void {
+function addDetails(data: OrganizationData, conversation: Conversation, members: People['members'], at: number): void {
+  const { random } = data
   // The documents do not list the statuses; informal notes mention these (docs/service.md#conversations).
   conversation.status = random.pick(['open', 'open', 'open', 'waiting', 'closed', 'resolved'])
   conversation.pinned = random.chance(0.05)
@@ -134,13 +130,8 @@ function addDetails(
   }
   const assignee = random.pick(members)
   if (random.chance(0.5)) {
-    conversation.conversation_assignee = {
-      id: random.id('asg'),
-      conversation_id: conversation.id,
-      user_id: assignee.id,
-      assignor_id: random.chance(0.5) ? assignee.id : null,
-      assigned_at: at + 90,
-    }
+    const assignment = data.assign(conversation, assignee, at + 90)
+    assignment.assignor_id = random.chance(0.5) ? assignee.id : null
   }
 }
 

@@ -16,22 +16,6 @@ export function expectationOf(schema: z.ZodMiniType, field: string): string {
   return (innerType && expectations.get(innerType)?.expected) ?? 'valid'
 }
 
-const guesses = new WeakSet<z.core.$ZodType>()
-
-/**
- * Returns the schema of a field of a body that no page of the documents prints. Only the MCP tools name it, so it can
- * be left out.
- */
-export function guessed<Schema extends z.ZodMiniType>(schema: Schema): z.ZodMiniOptional<Schema> {
-  const optional = z.optional(schema)
-  guesses.add(optional)
-  return optional
-}
-
-export function isGuessed(schema: z.core.$ZodType | undefined): boolean {
-  return schema !== undefined && guesses.has(schema)
-}
-
 /** Returns the schemas of the fields of an object. */
 export function shapeOf(schema: z.ZodMiniType): Readonly<Record<string, z.ZodMiniType>> {
   return (schema.def as unknown as { shape: Record<string, z.ZodMiniType> }).shape

@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { findByEmail } from '../data/organization-data.ts'
 import type { Conversation, Message } from '../data/shapes.ts'
 import { forbidden, notFound, validationFailed } from '../http.ts'
-import { flag, guessed, requiredEmail, requiredText } from './body-schema.ts'
+import { flag, requiredEmail, requiredText } from './body-schema.ts'
 import { authorOf, type Caller, finder, operation } from './operation.ts'
 
 const findConversation = finder('conversation', ({ conversations }) => conversations)
@@ -31,17 +31,15 @@ export const conversationOperations = {
   }),
   getConversation: operation({
     route: 'GET /conversations/:id',
-    guess: true,
     scope: 'conversations:read',
     find: findConversation,
   }),
   updateConversation: operation({
     route: 'PATCH /conversations/:id',
-    guess: true,
     scope: 'conversations:write',
     find: findConversation,
     // Accepts any text as a status, because the documents do not list the statuses.
-    body: z.object({ status: guessed(requiredText), is_spam: guessed(flag), pinned: guessed(flag) }),
+    body: z.object({ status: z.optional(requiredText), is_spam: z.optional(flag), pinned: z.optional(flag) }),
   }),
   assignConversation: operation({
     route: 'POST /conversations/:id/assignee',
@@ -57,12 +55,11 @@ export const conversationOperations = {
       })
       if (member === undefined)
         throw validationFailed('`user_id` must be the id of a team member of this organization.')
-      return data.assign(found, member, sandbox.seconds(), authorOf(call).id)
+      return data.assign(found, member.user, sandbox.seconds(), authorOf(call).id)
     },
   }),
   unassignConversation: operation({
     route: 'DELETE /conversations/:id/assignee',
-    guess: true,
     scope: 'conversations:write',
     find: findConversation,
     handle({ found }) {
@@ -91,7 +88,7 @@ export const conversationOperations = {
     route: 'PATCH /conversations/:id/messages/:message_id',
     scope: 'messages:write',
     find: findOwnMessage,
-    body: z.object({ body_html: guessed(requiredText) }),
+    body: z.object({ body_html: z.optional(requiredText) }),
     handle({ data, found, body }) {
       const message = Object.assign(found.message, body)
       data.refreshLastMessage(found.conversation)
@@ -110,7 +107,6 @@ export const conversationOperations = {
   }),
   listNotes: operation({
     route: 'GET /conversations/:id/notes',
-    guess: true,
     scope: 'notes:read',
     find: findConversation,
     list: ({ data, found }) => data.notes(found.id),

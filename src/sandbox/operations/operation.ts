@@ -23,7 +23,7 @@ import {
 import type { RecordedRequest } from '../request-log.ts'
 import type { SandboxData } from '../sandbox-data.ts'
 import type { SandboxSettings } from '../sandbox-options.ts'
-import { expectationOf, isGuessed, isOpen, shapeOf } from './body-schema.ts'
+import { expectationOf, isOpen, shapeOf } from './body-schema.ts'
 import { ignoredNames } from './ignored-names.ts'
 
 /** An authorized request: the app or person that the token acts as, and the parameters of the path. */
@@ -42,8 +42,6 @@ type Item = { id: string }
 interface OperationDefinition<Found, Body> {
   /** Method and path below `/api/oauth/v1`. */
   readonly route: Route
-  /** Set if no document prints the path: the sandbox guesses it by analogy. */
-  readonly guess?: true
   readonly scope?: Scope
   /** Set if the documents require a token that acts as a person. */
   readonly actor?: 'self'
@@ -68,7 +66,7 @@ const statuses = { GET: 200, PATCH: 200, POST: 201, DELETE: 204 } as const
 export function operation<Found = undefined, Body = undefined>(
   definition: OperationDefinition<Found, Body>,
 ): Operation {
-  const { scope, guess, find, body: schema, list, handle = assign, unwrapped } = definition
+  const { scope, find, body: schema, list, handle = assign, unwrapped } = definition
   const [method, path] = definition.route.split(' ') as [Method, string]
   const fields = schema === undefined ? {} : shapeOf(schema)
   const handler: Operation['handler'] = (sandbox) => (c) => {
@@ -93,8 +91,7 @@ export function operation<Found = undefined, Body = undefined>(
       ? new Response(null, { status })
       : Response.json(unwrapped ? result : { data: result }, { status })
   }
-  const guesses = { path: guess === true, body: Object.keys(fields).filter((name) => isGuessed(fields[name])) }
-  return { route: `${method} /api/oauth/v1${path}`, scope, guesses, handler }
+  return { route: `${method} /api/oauth/v1${path}`, scope, handler }
 }
 
 const pageParameters = ['limit', 'after', 'before']

@@ -4,7 +4,7 @@ import type { Collection } from '../data/collection.ts'
 import { findByEmail, type OrganizationData } from '../data/organization-data.ts'
 import type { LooseRecord, Member } from '../data/shapes.ts'
 import { alreadyExists, forbidden } from '../http.ts'
-import { flag, guessed, mustBe, requiredEmail, requiredText, role } from './body-schema.ts'
+import { flag, mustBe, requiredEmail, requiredText, role } from './body-schema.ts'
 import { type Caller, finder, operation } from './operation.ts'
 
 const findOrganization = ({ data }: Caller) => data.organization
@@ -34,12 +34,11 @@ export const organizationOperations = {
     scope: 'organization:write',
     actor: 'self',
     role: 'owner',
-    body: z.object({ display_name: guessed(requiredText) }),
+    body: z.object({ display_name: z.optional(requiredText) }),
     find: findOrganization,
   }),
   getOrganizationSettings: operation({
     route: 'GET /organization/settings',
-    guess: true,
     scope: 'organization:read',
     find: ({ data }) => data.settings,
   }),
@@ -47,10 +46,10 @@ export const organizationOperations = {
     route: 'PATCH /organization/settings',
     scope: 'organization:write',
     body: z.object({
-      allow_guest_submission: guessed(flag),
-      enable_ai_assistant: guessed(flag),
-      bot_configuration: guessed(mustBe('an object', z.record(z.string(), z.unknown()))),
-      locale: guessed(requiredText),
+      allow_guest_submission: z.optional(flag),
+      enable_ai_assistant: z.optional(flag),
+      bot_configuration: z.optional(mustBe('an object', z.record(z.string(), z.unknown()))),
+      locale: z.optional(requiredText),
     }),
     find: ({ data }) => data.settings,
   }),
@@ -63,18 +62,18 @@ export const organizationOperations = {
     route: 'POST /contacts',
     scope: 'contacts:write',
     actor: 'self',
-    body: z.object({ email: requiredEmail, name: guessed(requiredText) }),
+    body: z.object({ email: requiredEmail, name: z.optional(requiredText) }),
     handle({ data, sandbox, body: { email, name = null } }) {
       if (findByEmail(data.contacts, email) !== undefined) throw alreadyExists('contact')
       return data.addContact(email, name, 'api', sandbox.seconds())
     },
   }),
-  getContact: operation({ route: 'GET /contacts/:id', guess: true, scope: 'contacts:read', find: findContact }),
+  getContact: operation({ route: 'GET /contacts/:id', scope: 'contacts:read', find: findContact }),
   updateContact: operation({
     route: 'PATCH /contacts/:id',
     scope: 'contacts:write',
     find: findContact,
-    body: z.object({ blocked: guessed(flag) }),
+    body: z.object({ blocked: z.optional(flag) }),
     handle: ({ sandbox, found, body }) => Object.assign(found, body, { updated_at: sandbox.seconds() }),
   }),
   listUsers: operation({ route: 'GET /users', scope: 'users:read', list: ({ data }) => data.members }),
@@ -83,7 +82,7 @@ export const organizationOperations = {
     scope: 'users:write',
     actor: 'self',
     role: 'admin',
-    body: z.object({ email: requiredEmail, name: guessed(requiredText), role: guessed(role) }),
+    body: z.object({ email: requiredEmail, name: z.optional(requiredText), role: z.optional(role) }),
     handle({ data, body: { email, name = null, role = 'agent' } }) {
       if (findByEmail(data.members, email) !== undefined) throw alreadyExists('team member')
       const user = data.newUser(email, name)
@@ -96,7 +95,7 @@ export const organizationOperations = {
     scope: 'users:write',
     actor: 'self',
     find: findMember,
-    body: z.object({ role: guessed(role), archived: guessed(flag) }),
+    body: z.object({ role: z.optional(role), archived: z.optional(flag) }),
     handle(call) {
       const { found, body } = call
       if ((body.role ?? 'admin') !== 'admin' || body.archived === true) checkNotOwner(call, found)
@@ -105,7 +104,6 @@ export const organizationOperations = {
   }),
   removeUser: operation({
     route: 'DELETE /users/:id',
-    guess: true,
     scope: 'users:write',
     // Managing members requires a person (docs/service.md#actors).
     actor: 'self',
@@ -132,27 +130,23 @@ function recordOperations(
   const kind = noun === 'Task' ? 'task' : 'segment'
   const path = `/${kind}s` as const
   const [read, write] = [`${kind}s:read`, `${kind}s:write`] as const
-  const guess = true
   const body = z.looseObject({})
   const find = finder(kind, collectionOf)
   return {
     [`list${noun}s`]: operation({
       route: `GET ${path}`,
-      guess,
       scope: read,
       list: ({ data }) => collectionOf(data),
     }),
     [`create${noun}`]: operation({
       route: `POST ${path}`,
-      guess,
       scope: write,
       body,
       handle: ({ data, body }) => collectionOf(data).add({ ...body, id: data.random.id(idPrefix) }),
     }),
-    [`get${noun}`]: operation({ route: `GET ${path}/:id`, guess, scope: read, find }),
+    [`get${noun}`]: operation({ route: `GET ${path}/:id`, scope: read, find }),
     [`update${noun}`]: operation({
       route: `PATCH ${path}/:id`,
-      guess,
       scope: write,
       find,
       body,
@@ -160,7 +154,6 @@ function recordOperations(
     }),
     [`delete${noun}`]: operation({
       route: `DELETE ${path}/:id`,
-      guess,
       scope: write,
       find,
       handle: ({ data, found }) => collectionOf(data).remove(found.id),
