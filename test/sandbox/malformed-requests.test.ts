@@ -32,7 +32,7 @@ test.each([
   ['an asterisk as target', request('OPTIONS', '*', 'x'), 400, invalid],
   ['a target that starts with two slashes', request('GET', `//user@host${me}`, 'localhost'), 404, 'not_found'],
   ['a broken percent sign', request('GET', '/api/oauth/v1/conversations/%', 'localhost'), 401, 'invalid_token'],
-  ['TRACE', request('TRACE', me, 'x'), 405, 'method_not_allowed'],
+  ['TRACE', request('TRACE', me, 'x'), 400, invalid],
 ])('responds to %s with an error of the service', async (_, text, status, error) => {
   const response = (await sendRaw(sandbox, text)).toString()
   expect(response).toMatch(new RegExp(`^HTTP/1.1 ${status} `))

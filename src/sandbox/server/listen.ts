@@ -25,13 +25,6 @@ export async function listen(
   { host, port, allowedHosts }: SandboxSettings,
 ): Promise<RunningServer> {
   const server = createServer()
-  // By default Node closes the connection of a CONNECT request before the client gets a response. Node no longer tracks
-  // the connection, so `closeAllConnections` would leave it open.
-  server.on('connect', (_, socket) => {
-    socket.on('error', () => socket.destroy())
-    const response = 'HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\nconnection: close\r\n\r\n'
-    socket.end(response, () => socket.destroy())
-  })
   server.listen(port, host)
   await once(server, 'listening').catch((error) => {
     throw listenError(error, host, port)
@@ -69,11 +62,8 @@ const isConsolePath = /^\/(_sandbox(\/.*)?)?$/
 function createResponder(service: Hono<AppEnv>, console: Hono, { isOwnHost, isOwnOrigin }: Addresses): Responder {
   return async (received, { outgoing }) => {
     const { url, method, headers, body } = received
-    // A `Request` cannot have this method.
-    if (method === 'TRACE') {
-      throw new HttpError(405, 'method_not_allowed', 'TRACE is not supported.', { allow: 'GET, POST, PATCH, DELETE' })
-    }
-    // The platform cannot copy the adapter's own kind of `Request`, as middleware does. Throws for a malformed URL.
+    // The platform cannot copy the adapter's own kind of `Request`, as middleware does. Throws for a malformed URL and
+    // for the method TRACE.
     const request = new Request(url, { method, headers, body, duplex: 'half' } as RequestInit)
     const { hostname, pathname } = new URL(request.url)
     if (!isOwnHost(hostname)) {
