@@ -26,7 +26,7 @@ export interface SandboxOptions {
   allowedHosts?: readonly string[]
   /**
    * Number of organizations that a person can choose from on the consent page. Each has the counts below. Each count
-   * can be up to 100,000, and all organizations together can have up to 1,000,000 records.
+   * can be up to 100,000. A million records in all fit into the memory that Node uses by default.
    * @default 2
    */
   organizations?: number
@@ -285,7 +285,6 @@ export function readSandboxOptions(options: SandboxOptions) {
       'Name the hosts that they use in `allowedHosts`.',
     )
   }
-  checkTotal(settings)
   if (tokens.self !== undefined && tokens.self === tokens.app) {
     throw new InvalidArgumentError('tokens', '`self` and `app` must be two different tokens.', 'Change one of them.')
   }
@@ -299,28 +298,4 @@ function withDefaults<Read extends object, Defaults extends object>(read: Read, 
   return { ...defaults, ...Object.fromEntries(given) } as Omit<Read, keyof Defaults> & {
     [Name in keyof Defaults]: Defaults[Name] | (Name extends keyof Read ? Exclude<Read[Name], undefined> : never)
   }
-}
-
-// More would not fit into the memory that Node uses by default.
-const maxRecords = 1_000_000
-
-type Count =
-  | 'organizations'
-  | 'conversations'
-  | 'messagesPerConversation'
-  | 'contacts'
-  | 'members'
-  | 'tasks'
-  | 'segments'
-
-function checkTotal(counts: Readonly<Record<Count, number>>): void {
-  const { organizations, conversations, messagesPerConversation, contacts, members, tasks, segments } = counts
-  const perOrganization = conversations * (1 + messagesPerConversation) + contacts + members + tasks + segments
-  const total = organizations * (1 + perOrganization)
-  if (total <= maxRecords) return
-  throw new InvalidArgumentError(
-    'conversations',
-    `The sandbox can hold up to ${maxRecords} records, not ${total}.`,
-    'Reduce the counts in the options.',
-  )
 }

@@ -181,14 +181,6 @@ test('createSandbox rejects the same token for both actors', () => {
   expect(message).toBe('`self` and `app` must be two different tokens. Change one of them.')
 })
 
-test.each([
-  ['messages', { conversations: 1_000, messagesPerConversation: 1_000 }, 2_002_110],
-  ['organizations', { organizations: 100_000 }, 53_500_000],
-])('createSandbox rejects counts that multiply to too many %s', (_, counts, total) => {
-  const { message } = errorOf(() => createSandbox(counts))
-  expect(message).toBe(`The sandbox can hold up to 1000000 records, not ${total}. Reduce the counts in the options.`)
-})
-
 test('an error about a token or a client secret does not contain the value', () => {
   const options = [{ tokens: { self: 'real_secret' } }, { app: { clientSecret: ['real_secret'] as never } }]
   for (const each of options) expect(errorOf(() => createSandbox(each)).message).not.toContain('real_secret')
