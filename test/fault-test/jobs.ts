@@ -129,28 +129,4 @@ export const plantedJobs: readonly PlantedJob[] = [
       state.ids = list.map(({ id }) => id)
     },
   },
-  {
-    title: 'sends a reply before its record',
-    run: 'killed-after-effect@2',
-    judgement: 'doubled',
-    async bug({ workspace, state }) {
-      if (state.isSent) return
-      const id = await firstConversation(workspace)
-      await workspace.messages.create(id, { body_html })
-      state.isSent = true
-    },
-    async mended({ workspace, state }) {
-      if (state.isSent === true) return
-      if (state.isSent === false) throw toVerify('The reply may have been sent.')
-      const id = await firstConversation(workspace)
-      state.isSent = false
-      try {
-        await workspace.messages.create(id, { body_html })
-      } catch (error) {
-        if (isSupportWorkspaceError(error) && error.remedy !== 'verify') delete state.isSent
-        throw error
-      }
-      state.isSent = true
-    },
-  },
 ]

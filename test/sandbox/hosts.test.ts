@@ -17,7 +17,6 @@ test.each([
   ['localhost', false],
   ['localhost:1', false],
   ['app.localhost', false],
-  ['127.0.0.1', false],
   ['127.1.2.3:8080', false],
   ['[::1]:4010', false],
   ['sandbox.example', false],
