@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Sandbox } from 'support-workspace-sdk/sandbox'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../helpers/free-port.ts'
+import { listen } from '../helpers/listen.ts'
 import { startTlsServer } from '../helpers/tls-server.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
@@ -165,9 +165,7 @@ test('sends no token after a redirect, and compares the clocks', async () => {
     if (location !== undefined) response.writeHead(302, { location }).end()
     else response.writeHead(401, { date: new Date(Date.now() - 600_000).toUTCString() }).end()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = `http://127.0.0.1:${await listen(server)}`
   expect(await diagnose({ SUPPORT_WORKSPACE_URL: url })).toMatchObject({ code: 70, states: { network: 'fail' } })
   expect(requests).toEqual([undefined])
   location = undefined

@@ -1,6 +1,5 @@
 import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, request as httpRequest } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { PassThrough } from 'node:stream'
@@ -8,6 +7,7 @@ import { ConnectionStore } from 'support-workspace-sdk/oauth'
 import { sqliteStorage } from 'support-workspace-sdk/storage'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { freePort } from '../helpers/free-port.ts'
+import { listen } from '../helpers/listen.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
 import { useFolder } from './folder.ts'
 import { type Given, type Running, run, start } from './run.ts'
@@ -170,7 +170,7 @@ describe('login', () => {
     ['the port is in use', undefined],
     ['the redirect URI is that of a server', 'https://app.example/callback'],
   ])('takes the pasted address if %s', async (_, given) => {
-    const port = await listeningPort()
+    const port = await listen(createServer())
     const { env, args } = await setUp({ redirectUri: given ?? `http://127.0.0.1:${port}/callback` })
     const stdin = new PassThrough()
     const login = await startLogin(args, { env, stdin })
@@ -230,7 +230,7 @@ describe('login', () => {
   })
 
   test('ends at once if the port is in use and stdin is closed', async () => {
-    const { env, args } = await setUp({ redirectUri: `http://127.0.0.1:${await listeningPort()}/callback` })
+    const { env, args } = await setUp({ redirectUri: `http://127.0.0.1:${await listen(createServer())}/callback` })
     const { code, stderr } = await run(args, { env })
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/Port \d+ .* And stdin is closed\./) })
   })
@@ -255,13 +255,6 @@ function statusOf({ hostname, port, pathname, search, host }: URL, given = host)
     })
     request.once('error', reject).end()
   })
-}
-
-async function listeningPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  onTestFinished(() => void server.close())
-  return (server.address() as AddressInfo).port
 }
 
 describe('login --with-token', () => {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type FaultRule, parseFault } from 'support-workspace-sdk/sandbox'
 import { afterEach, describe, expect, test } from 'vitest'
+import { listen } from '../helpers/listen.ts'
 import { type Running, run, start } from './run.ts'
 
 const running: Running[] = []
@@ -113,13 +113,10 @@ describe('the command `sandbox`', () => {
   })
 
   test('reports that the port is in use and exits with 1', async () => {
-    const server = createServer()
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const { port } = server.address() as AddressInfo
+    const port = await listen(createServer())
     const { code, stderr } = await run(['sandbox', '--port', String(port)])
     expect(code).toBe(1)
     expect(stderr).toBe(`Port ${port} on 127.0.0.1 is already in use. Choose another port, or 0 for any free one.\n`)
-    await new Promise((resolve) => server.close(resolve))
   })
 
   test.each<[argument: string | string[], message: string]>([

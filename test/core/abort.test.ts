@@ -128,7 +128,7 @@ describe('an abort', () => {
     ['the body of an error', 'HTTP/1.1 500 Oops\r\ncontent-length: 1000\r\n\r\n{"error"'],
   ])('while a server holds back %s closes the connection', async (_, begun) => {
     const received = Promise.withResolvers<void>()
-    await using server = await startRawServer({
+    const server = await startRawServer({
       onRequest({ socket }) {
         if (begun === '') received.resolve()
         else socket.write(begun, () => received.resolve())

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { SupportWorkspace } from 'support-workspace-sdk'
-import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { makeClient, refusal, rejection, scripted, scriptedPlatform } from '../helpers/client.ts'
+import { listen } from '../helpers/listen.ts'
 
 afterEach(() => void vi.unstubAllEnvs())
 
@@ -47,10 +47,7 @@ test('a 403 says nothing of how a token begins', async () => {
 })
 
 test('https to a port of plain http is named, and nothing was sent', async () => {
-  const server = createServer().listen(0, '127.0.0.1')
-  onTestFinished(() => void server.close())
-  await new Promise((resolve) => server.once('listening', resolve))
-  const baseUrl = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const baseUrl = `https://127.0.0.1:${await listen(createServer())}`
   const client = new SupportWorkspace({ baseUrl, accessToken: 'swot_abc', actor: 'self' })
   expect(await rejection(client.contacts.create({ email: 'ada@example.com' }))).toMatchObject({
     message: expect.stringContaining('Nothing was sent. The server speaks plain http on this port.'),

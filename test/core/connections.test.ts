@@ -9,7 +9,7 @@ beforeEach(() => jitter(0))
 describe('connections', () => {
   test('are reused over many error responses, because every body is read', async () => {
     const statuses = [400, 401, 403, 404, 422, 429, 500, 503]
-    await using server = await startRawServer({
+    const server = await startRawServer({
       onRequest(request) {
         const status = statuses[request.number % statuses.length] as number
         const headers = { 'retry-after': '0', 'x-large': 'x'.repeat(700) }
@@ -32,7 +32,7 @@ describe('connections', () => {
 
   test('are closed when a response is not read to its end', async () => {
     let closed = 0
-    await using server = await startRawServer({
+    const server = await startRawServer({
       onRequest(request) {
         if (request.target === '/probe') return respondJson(request, {})
         // The server closes no connection before the test ends.

@@ -59,10 +59,8 @@ describe('a custom fetch', () => {
     const redirecting = await startRawServer({
       onRequest: ({ socket }) => socket.end(rawResponse({ status: 302, headers: { location: '/x' } })),
     })
-    onTestFinished(() => redirecting.close())
     expect(await rejection(makeClient({ baseUrl: redirecting.url, fetch }).me())).toMatchObject({ reason: 'redirect' })
     const silent = await startRawServer({})
-    onTestFinished(() => silent.close())
     const controller = new AbortController()
     const hanging = rejection(makeClient({ baseUrl: silent.url, fetch }).me({ signal: controller.signal }))
     controller.abort('enough')

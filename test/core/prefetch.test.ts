@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { brokenConnection, json, makeClient, neverSettles, page, refusal, scripted } from '../helpers/client.ts'
 import { type RawRequest, type RawServer, respondJson, startRawServer } from '../helpers/raw-server.ts'
 import { turns } from '../helpers/turns.ts'
@@ -23,7 +23,6 @@ async function startPages(hold: (number: number) => boolean = () => false, faili
       whenRequested = []
     },
   })
-  onTestFinished(() => server.close())
   return {
     server,
     requested: () => server.requests.map(numberOf),

@@ -7,8 +7,8 @@ const statuses = [301, 302, 303, 307, 308]
 
 describe('a redirect', () => {
   test.each(statuses)('with %i to another origin is rejected, and that origin receives nothing', async (status) => {
-    await using other = await startRawServer({})
-    await using api = await startRawServer({
+    const other = await startRawServer({})
+    const api = await startRawServer({
       onRequest: (request) => respond(request, { status, headers: { location: `${other.url}/api` } }),
     })
     const client = makeClient({ baseUrl: api.url })
@@ -35,7 +35,7 @@ describe('a redirect', () => {
     ['to an invalid address', { location: '::::' }],
     ['in a loop', { location: '/api/oauth/v1/me' }],
   ])('%s is rejected', async (_, headers) => {
-    await using api = await startRawServer({ onRequest: (request) => respond(request, { status: 302, headers }) })
+    const api = await startRawServer({ onRequest: (request) => respond(request, { status: 302, headers }) })
     expect(await rejection(makeClient({ baseUrl: api.url }).me())).toMatchObject({ reason: 'redirect' })
     expect(api.requests).toHaveLength(1)
   })
@@ -51,9 +51,9 @@ describe('a redirect', () => {
 })
 
 test('data from the service never decides where a request goes, even when cursors and links are URLs', async () => {
-  await using other = await startRawServer({})
+  const other = await startRawServer({})
   const cursors = [`${other.url}/x`, '//evil.test', '/../..', `@127.0.0.1:${other.port}`]
-  await using api = await startRawServer({
+  const api = await startRawServer({
     onRequest(request) {
       const after = cursors[request.number - 1]
       respondJson(

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { type RequestError, UnexpectedResponseError } from 'support-workspace-sdk'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { makeClient, rejection } from '../helpers/client.ts'
 import { jitter } from '../helpers/clock.ts'
 import {
@@ -20,7 +20,6 @@ async function serve(
   const server = await startRawServer({
     onRequest: (request) => (typeof response === 'function' ? response(request) : respond(request, response)),
   })
-  onTestFinished(() => server.close())
   return { server, client: makeClient({ baseUrl: server.url, maxRetries: 0, ...options }) }
 }
 

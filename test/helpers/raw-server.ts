@@ -1,5 +1,6 @@
-import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+import { listen } from './listen.ts'
 
 /** A request as received over the wire. */
 export interface RawRequest {
@@ -23,8 +24,6 @@ export interface RawServer {
   readonly openConnections: number
   /** Resolves once no connection is open. */
   idle(): Promise<void>
-  close(): Promise<void>
-  [Symbol.asyncDispose](): Promise<void>
 }
 
 export interface RawServerOptions {
@@ -34,7 +33,7 @@ export interface RawServerOptions {
   readonly onConnection?: (socket: Socket) => boolean | undefined
 }
 
-/** Starts a server on a free loopback port that writes nothing but what its callbacks write. */
+/** Starts a server on a free loopback port that writes nothing but what its callbacks write. It closes after the test. */
 export async function startRawServer({ onRequest, onConnection }: RawServerOptions): Promise<RawServer> {
   const sockets = new Set<Socket>()
   const requests: RawRequest[] = []
@@ -57,13 +56,10 @@ export async function startRawServer({ onRequest, onConnection }: RawServerOptio
       onRequest?.(numbered)
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  const close = async () => {
+  const port = await listen(server)
+  onTestFinished(() => {
     for (const socket of sockets) socket.destroy()
-    if (server.listening) await new Promise<void>((resolve) => server.close(() => resolve()))
-  }
+  })
   return {
     url: `http://127.0.0.1:${port}`,
     port,
@@ -75,8 +71,6 @@ export async function startRawServer({ onRequest, onConnection }: RawServerOptio
       return sockets.size
     },
     idle: () => (sockets.size === 0 ? Promise.resolve() : new Promise((resolve) => whenIdle.push(resolve))),
-    close,
-    [Symbol.asyncDispose]: close,
   }
 }
 
