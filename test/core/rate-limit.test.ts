@@ -1,4 +1,4 @@
-import { AdaptiveRateLimiter, RateLimitError, type RequestError, type WaitEvent } from 'support-workspace-sdk'
+import { AdaptiveRateLimiter, type RequestError, type WaitEvent } from 'support-workspace-sdk'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { json, makeClient, refusal, rejection, type Step, scripted } from '../helpers/client.ts'
 import { fakeClock, jitter } from '../helpers/clock.ts'
@@ -24,17 +24,6 @@ describe('a refused call', () => {
     await vi.advanceTimersByTimeAsync(1)
     await settled(first)
     expect(fetch.queries()).toEqual(['', '?call=2', ''])
-  })
-
-  test.each<[string, object, object]>([
-    ['has no retries', { maxRetries: 0 }, { retryAfter: 10 }],
-    ['is asked to wait for longer than the maximum', { maxRetryAfter: 9_999 }, { retryAfter: 10 }],
-    ['has less time left', { totalTimeout: 10_000 }, { retryAfter: 10 }],
-  ])('rejects at once if it %s', async (_, options, expected) => {
-    const fetch = scripted(slowDown)
-    const error = await settled(rejection(makeClient({ fetch, ...options }).me()))
-    expect(error).toBeInstanceOf(RateLimitError)
-    expect(error).toMatchObject({ ...expected, outcome: 'refused', remedy: 'retry', attempts: [{ status: 429 }] })
   })
 
   test.each<[string, string, number, number]>([

@@ -101,7 +101,8 @@ describe('the wait between attempts', () => {
 
 describe('a Retry-After that is too long', () => {
   test.each([
-    ['maxRetryAfter', { maxRetryAfter: 5_000 }],
+    ['no retries', { maxRetries: 0, maxRetryAfter: 1e9 }],
+    ['maxRetryAfter', { maxRetryAfter: 89_999 }],
     ['the default maxRetryAfter', {}],
     ['the total timeout', { maxRetryAfter: 1e9, totalTimeout: 10_000 }],
     ['a total timeout of the same length', { maxRetryAfter: 1e9, totalTimeout: 90_000 }],
@@ -109,7 +110,7 @@ describe('a Retry-After that is too long', () => {
     const fetch = scripted(refusal(429, 'slow_down', { 'retry-after': '90' }))
     const error = await settled(rejection(makeClient({ fetch, ...options }).me()))
     expect(error).toBeInstanceOf(RateLimitError)
-    expect(error).toMatchObject({ retryAfter: 90, outcome: 'refused', status: 429 })
+    expect(error).toMatchObject({ retryAfter: 90, outcome: 'refused', remedy: 'retry', attempts: [{ status: 429 }] })
     expect(fetch.requests).toHaveLength(1)
     expect(vi.getTimerCount()).toBe(0)
   })
