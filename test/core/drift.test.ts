@@ -38,21 +38,13 @@ const marked = fc.letrec((tie) => ({
 const conversations = fc.array(fc.dictionary(fc.constantFrom(...fields), marked, { maxKeys: 8 }), { maxLength: 4 })
 
 describe('observe mode (the default)', () => {
-  test('returns any data as sent', async () => {
-    await fc.assert(
-      fc.asyncProperty(conversations, async (data) => {
-        expect((await readList(data)).data).toEqual(JSON.parse(JSON.stringify(data)))
-      }),
-      { numRuns: 300 },
-    )
-  })
-
-  test('reports types and paths, and never a value', async () => {
+  test('returns any data as sent, and reports types and paths, but never a value', async () => {
     let reports = 0
     const types = ['string', 'number', 'boolean', 'object', 'array', 'null', 'missing']
     await fc.assert(
-      fc.asyncProperty(conversations, async (data) => {
-        const { drifts } = await readList(data)
+      fc.asyncProperty(conversations, async (items) => {
+        const { data, drifts } = await readList(items)
+        expect(data).toEqual(JSON.parse(JSON.stringify(items)))
         reports += drifts.length
         expect(JSON.stringify(drifts)).not.toMatch(/MARKED|987654321/)
         for (const drift of drifts) {
