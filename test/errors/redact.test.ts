@@ -101,14 +101,12 @@ test.each([
 })
 
 const pieces = ['A', ' \n', '%', '%2b', '%25', '\\', '\\/', 'x%41', 'Bearer ', 'Basic\t']
-test.each(pieces)('redact() cuts a very long text of %j without delay', (piece) => {
+// In quadratic time, this would take minutes, like the next test.
+test.each(pieces)('redact() cuts a very long text of %j', (piece) => {
   const secrets = ['swot_0123456789', ...['é1', '%', '%25', '\\', ' ', '/'].map((part) => `${part.repeat(4_000)}!`)]
-  const start = performance.now()
   expect(redact(piece.repeat(1_000_000), secrets).length).toBeLessThanOrEqual(501)
-  expect(performance.now() - start).toBeLessThan(2_000)
 })
 
-// In quadratic time, this would take minutes.
 test.each(['basic+', 'basic="', 'Bearer ', '='])('withoutSecrets() reads 300 kB of %j', (piece) => {
   const text = piece.repeat(300_000 / piece.length)
   expect(withoutSecrets(text)).toBe(text)
