@@ -234,7 +234,6 @@ describe('extraQuery and extraBody', () => {
     ['extraQuery', creating({ extraQuery: null })],
     ['a', creating({ extraQuery: { a: new Map() } })],
     ['extraQuery', creating({ extraQuery: new URLSearchParams('a=1') })],
-    ['a', creating({ extraQuery: { a: {} } })],
     ['extraBody', sending([1])],
     ['extraBody', ({ contacts }) => contacts.get('k', { extraBody: {} })],
   ])('are rejected where they do not apply or cannot be sent: %s', async (argument, call) => {
