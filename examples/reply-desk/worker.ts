@@ -104,9 +104,11 @@ export async function sendReplies({ approvals }: Desk, pause: number, signal: Ab
   for (let wait = pause; !signal.aborted; ) {
     let isDone = true
     try {
-      for await (const { key, state, error } of approvals.send({ signal })) {
+      // Without the signal, which would abort a request under way: leaving the loop lets it finish.
+      for await (const { key, state, error } of approvals.send()) {
         console.log(key, state, error?.message ?? '')
         if (state === 'unconfirmed' || state === 'postponed') isDone = false
+        if (signal.aborted) break
       }
     } catch (error) {
       // `send` has sent the others before it throws the error of a damaged entry.
