@@ -248,7 +248,7 @@ describe('export', () => {
   }
   const move = (name: string, to: string) => renameSync(join(folder, name), join(folder, to))
 
-  test.each<[string, (path: string) => void, number]>([
+  const damages: [string, (path: string) => void, number][] = [
     ['has no checkpoint', (path) => rmSync(`${path}.checkpoint`), 2],
     ['is shorter than its checkpoint', (path) => truncateSync(path, 100), 70],
     ['was changed', () => change('out.ndjson', /(?<=.{2000})"id"(?=.{2000})/s, '"ID"'), 70],
@@ -273,17 +273,11 @@ describe('export', () => {
       2,
     ],
     ['has a second name', (path) => linkSync(path, join(folder, 'precious')), 2],
-    // Only root can give a file away.
-    ...(process.getuid?.() === 0
-      ? [
-          ['belongs to another user', (path: string) => chownSync(path, 1, 1), 2] as [
-            string,
-            (path: string) => void,
-            number,
-          ],
-        ]
-      : []),
-  ])('refuses a file that %s, and changes nothing', async (_, damage, exit) => {
+  ]
+  // Only root can give a file away.
+  if (process.getuid?.() === 0) damages.push(['belongs to another user', (path) => chownSync(path, 1, 1), 2])
+
+  test.each(damages)('refuses a file that %s, and changes nothing', async (_, damage, exit) => {
     await exportTwoPages('out.ndjson')
     await exportTwoPages('other.ndjson', '--fields', 'id')
     damage(join(folder, 'out.ndjson'))
