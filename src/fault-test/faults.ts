@@ -42,8 +42,11 @@ type Change = NonNullable<FaultDefinition['change']>
 
 const customerWrites: Change = (sandbox, { id }) => sandbox.receiveMessage(id, '<p>Is there any news?</p>')
 
+/** Answers as a team member other than the first admin, because the job's client acts as the first admin. */
 const colleagueWrites: Change = (sandbox, { id }) => {
-  const colleague = colleagueIn(sandbox)
+  const members = sandbox.state.members.filter(({ archived }) => !archived)
+  const first = members.find(({ role }) => role === 'admin')
+  const colleague = members.find((member) => member !== first)
   return colleague && sandbox.answer(id, '<p>Refunded.</p>', { member: colleague.id })
 }
 
@@ -56,13 +59,6 @@ const colleagueAssigns: Change = (sandbox, { id, conversation_assignee: assignee
   const other = sandbox.state.members.find(({ archived, user }) => !archived && user.id !== assignee?.user_id)
   if (other !== undefined) sandbox.updateConversation(id, { assignee: other.id })
   return undefined
-}
-
-/** Returns a team member other than the first admin, because the job's client acts as the first admin. */
-function colleagueIn({ state }: Sandbox) {
-  const members = state.members.filter(({ archived }) => !archived)
-  const first = members.find(({ role }) => role === 'admin')
-  return members.find((member) => member !== first)
 }
 
 /** All faults, simplest first. A fault test injects each fault into each request that the fault can affect. */

@@ -79,7 +79,7 @@ export class JobSandbox extends RunSandbox<JobPlan> {
   }
 
   /** Advances the time by `delay` milliseconds. Returns the reason if real input or output takes too long. */
-  override async pause(delay: number): Promise<string | undefined> {
+  protected override async pause(delay: number): Promise<string | undefined> {
     const clock = this.#clock
     const end = clock.now + delay
     const why = await clock.drive(() => this.plan.signal?.aborted === true, delay, 0)
@@ -87,12 +87,10 @@ export class JobSandbox extends RunSandbox<JobPlan> {
     return clock.activity.underWay().length > 0 ? why : undefined
   }
 
-  /** Gives late effects and pending work of the job time to end, like `pause`. Then ends the process and the fault. */
-  async finish(longest: number): Promise<string | undefined> {
-    const why = await this.pause(longest)
+  /** Ends the process and the fault, before `check` looks at the sandbox. */
+  stop(): void {
     this.#process.kill()
     this.#removeFault?.()
-    return why
   }
 
   #fetchOf(real: Sandbox): Sandbox['fetch'] {

@@ -78,6 +78,9 @@ export function createRunSandbox({ sandbox }: Pick<FaultTestOptions, 'sandbox'>,
   return createSandbox({ ...defaultData, ...sandbox, ...(now && { now }) })
 }
 
+/** Simulated time at the end of a run for late effects and for work that the job left behind, in milliseconds. */
+const afterwards = 300_000
+
 /** The sandbox of a run. Changes its data as the fault of the run says. */
 export abstract class RunSandbox<Plan extends RunPlan> {
   sandbox: Sandbox
@@ -86,6 +89,8 @@ export abstract class RunSandbox<Plan extends RunPlan> {
   protected readonly lastLook: LastLook
   protected readonly plan: Plan
   protected readonly injected: InjectedFault | undefined
+  /** The time of a late effect, while it is applied. */
+  protected timeOfEffect: number | undefined
   readonly #now: () => number
   #change: FaultTestChange | undefined
   /** Numbers of requests and of writes when `setup` had ended. */
@@ -97,7 +102,7 @@ export abstract class RunSandbox<Plan extends RunPlan> {
   constructor(plan: Plan, injected: InjectedFault | undefined, clock: { readonly now: number }) {
     this.plan = plan
     this.injected = injected
-    this.#now = () => clock.now
+    this.#now = () => this.timeOfEffect ?? clock.now
     this.sandbox = createRunSandbox(plan, this.#now)
     this.token = this.sandbox.issueToken({ actor: 'self' })
     this.lastLook = new LastLook(this.#now)
@@ -108,8 +113,8 @@ export abstract class RunSandbox<Plan extends RunPlan> {
     this.#first = { requests: this.sandbox.requests.length, writes: this.sandbox.state.writes.length }
   }
 
-  /** Lets simulated milliseconds pass between two calls. */
-  protected abstract pause(delay: number): Promise<unknown>
+  /** Lets simulated milliseconds pass. Returns why the time has to be cut short, if it has. */
+  protected abstract pause(delay: number): Promise<string | undefined>
 
   /**
    * Calls the job or starts the program again, like a queue or a supervisor, until it is done or cannot be repeated.
@@ -125,7 +130,10 @@ export abstract class RunSandbox<Plan extends RunPlan> {
       const isFinal = remedy === 'verify' || remedy === 'fix'
       const ended = end ?? (isFinal ? remedy : attempts.length === most ? 'gave-up' : undefined)
       if (ended !== undefined) {
-        return { end: ended, attempts, value, error, hasMetFault: this.#hasMetFault(firstRequest) }
+        const hasMetFault = this.#hasMetFault(firstRequest)
+        const unfinished = await this.pause(afterwards)
+        if (unfinished !== undefined) attempts.push(`was stopped after ${unfinished}`)
+        return { end: unfinished === undefined ? ended : 'never-ends', attempts, value, error, hasMetFault }
       }
       if (remedy === 'reconnect') this.token = this.sandbox.issueToken({ actor: 'self' })
       const { pause = 0 } = isKilled ? definitionOf(this.injected) : {}

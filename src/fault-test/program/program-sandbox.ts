@@ -46,16 +46,19 @@ export class ProgramSandbox extends RunSandbox<ProgramPlan> {
     return `http://127.0.0.1:${port}`
   }
 
-  override async pause(delay: number): Promise<void> {
+  protected override async pause(delay: number): Promise<undefined> {
     this.#numbers.passTo(this.#numbers.now + delay)
+    await this.#applyLate()
   }
 
   /** Applies a late effect if its time has come. Runs before each request, because only requests can notice it. */
-  async applyLate(): Promise<void> {
+  async #applyLate(): Promise<void> {
     const late = this.#late
     if (late === undefined || late.at > this.#numbers.now) return
     this.#late = undefined
+    this.timeOfEffect = late.at
     await late.send()
+    this.timeOfEffect = undefined
   }
 
   async close(): Promise<void> {
@@ -83,7 +86,7 @@ export class ProgramSandbox extends RunSandbox<ProgramPlan> {
       }
       const send = (): Promise<Response> => this.sandbox.fetch(this.sandbox.url + url, sent)
       this.requests += 1
-      await this.applyLate()
+      await this.#applyLate()
       if (due !== undefined) this.#inject(due, { method, path }, incoming, send)
       const response = await send()
       status = response.status

@@ -20,8 +20,6 @@ const maxTimers = 10_000
 const day = 86_400_000
 /** Real minutes without a request after which a program is stopped. Until then the program might be computing. */
 const patience = 5
-/** Simulated time for late effects at the end, in milliseconds. */
-const afterwards = 300_000
 const shownLines = 5
 /** Lines that Node prints around the message of an uncaught error. */
 const aroundMessage = /^\s*(at .*|\^+|Node\.js v.*|)$/
@@ -82,8 +80,6 @@ async function runIn(root: string, plan: ProgramPlan, injected: InjectedFault | 
       const words = `ended with ${typeof exit === 'number' ? `code ${exit}` : exit} (${remedy ?? 'a crash'})`
       return { words, remedy, ...(remedy === 'done' && { end: remedy }) }
     })
-    numbers.passTo(numbers.now + afterwards)
-    await server.applyLate()
     const text = await readFile(printed, 'utf8')
     const lines = text
       .split('\n')
