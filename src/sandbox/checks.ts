@@ -30,13 +30,16 @@ export function accepts(check: Check<unknown>, value: unknown): boolean {
 
 export const flag = valid<boolean>('true or false', (value) => typeof value === 'boolean')
 export const text = textThat('a string', () => true)
-export const nonEmptyText = textThat('a non-empty string', (text) => text !== '')
+export const nonEmptyText = textThat('a non-empty string', (text) => /\S/.test(text))
+export const email = textThat('an email address', (text) => /^[^\s@]+@[^\s@]+$/.test(text))
 
 export function oneOf<const Choice extends string>(...choices: readonly Choice[]): Check<Choice> {
   const names = choices.map((choice) => JSON.stringify(choice))
   const expected = [names.slice(0, -1).join(', '), ...names.slice(-1)].join(' or ')
   return textThat(expected, (text) => choices.includes(text as Choice))
 }
+
+export const role = oneOf('admin', 'moderator', 'agent')
 
 export function integer(least: number, most = Number.MAX_SAFE_INTEGER): Check<number> {
   const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`

@@ -50,9 +50,9 @@ body {
   margin: 0; background: var(--page); color: var(--text);
   font: 14px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif;
 }
-h1, h2, h3, p, ul, dl, dd, pre, fieldset { margin: 0; padding: 0; border: 0; min-width: 0; overflow-wrap: anywhere; }
+h1, h2, h3, p, ul, dl, dd, pre { margin: 0; padding: 0; border: 0; min-width: 0; overflow-wrap: anywhere; }
 h1 { font-size: 16px; }
-h2, legend { padding: 0; font-size: 14px; font-weight: 650; }
+h2 { font-size: 14px; font-weight: 650; }
 h3 { font-size: 13px; font-weight: 650; }
 ul { list-style: none; }
 a { color: var(--accent); text-underline-offset: 2px; }
@@ -67,14 +67,14 @@ code, pre { font: 12.5px/1.55 ui-monospace, "Cascadia Mono", Menlo, Consolas, mo
 .good { background: var(--good-tint); color: var(--good); }
 .warn { background: var(--warn-tint); color: var(--warn); }
 .bad { background: var(--bad-tint); color: var(--bad); }
-button, .button {
-  display: inline-block; padding: 5px 12px; font: inherit; font-weight: 600; line-height: 20px; text-decoration: none; white-space: nowrap;
+button {
+  display: inline-block; padding: 5px 12px; font: inherit; font-weight: 600; line-height: 20px; white-space: nowrap;
   color: var(--text); background: var(--card); border: 1px solid var(--line); border-radius: 7px; cursor: pointer;
 }
 .primary { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
 .small { padding: 1px 9px; font-size: 12px; }
 .danger { color: var(--bad); }
-button:hover, .button:hover { filter: brightness(0.94); }
+button:hover { filter: brightness(0.94); }
 input, select {
   width: 100%; min-height: 32px; padding: 4px 9px; font: inherit; font-weight: 400; color: inherit; background: var(--card);
   border: 1px solid var(--line); border-radius: 7px;

@@ -14,7 +14,7 @@
 // 3. oauth/ and operations/
 // 4. addresses.ts, app-env.ts, html-page.ts, http.ts, request-log.ts, sandbox-data.ts and sandbox-options.ts
 // 5. faults/, which also has the types of the app
-// 6. data/, random.ts and schema.ts
+// 6. data/ and checks.ts
 
 export type { ScopeName as SandboxScope } from './data/scope-catalog.ts'
 export type {

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '../errors/index.ts'
 import { type Check, readOptions } from '../shared/check-options.ts'
-import { flag, nonEmptyText, oneOf, text, valid } from './checks.ts'
+import { flag, nonEmptyText, oneOf, role, text, valid } from './checks.ts'
 import { type Grant, Grants } from './data/grants.ts'
 import type { OrganizationData } from './data/organization-data.ts'
 import type { Scope, ScopeName } from './data/scope-catalog.ts'
@@ -54,7 +54,7 @@ const tokenChecks = {
   scopes: checkScopes,
   organization: text,
   member: text,
-  role: oneOf('admin', 'moderator', 'agent'),
+  role,
 } satisfies Record<keyof TokenOptions, Check<unknown>>
 
 /** Fields of a conversation that `sandbox.updateConversation` can change. */

@@ -1,8 +1,7 @@
-import * as z from 'zod/mini'
+import { email, flag, nonEmptyText } from '../checks.ts'
 import { findByEmail } from '../data/organization-data.ts'
 import type { Conversation, Message } from '../data/shapes.ts'
 import { forbidden, notFound, validationFailed } from '../http.ts'
-import { flag, requiredEmail, requiredText } from './body-schema.ts'
 import { authorOf, type Caller, finder, operation } from './operation.ts'
 
 const findConversation = finder('conversation', ({ conversations }) => conversations)
@@ -17,7 +16,7 @@ export const conversationOperations = {
     route: 'POST /conversations',
     scope: 'conversations:write',
     actor: 'self',
-    body: z.object({ customer_email: requiredEmail, initial_message: requiredText }),
+    required: { customer_email: email, initial_message: nonEmptyText },
     handle(call) {
       const { data, sandbox, body } = call
       const at = sandbox.seconds()
@@ -39,14 +38,14 @@ export const conversationOperations = {
     scope: 'conversations:write',
     find: findConversation,
     // Accepts any text as a status, because the documents do not list the statuses.
-    body: z.object({ status: z.optional(requiredText), is_spam: z.optional(flag), pinned: z.optional(flag) }),
+    optional: { status: nonEmptyText, is_spam: flag, pinned: flag },
   }),
   assignConversation: operation({
     route: 'POST /conversations/:id/assignee',
     scope: 'conversations:write',
     actor: 'self',
     find: findConversation,
-    body: z.object({ user_id: requiredText }),
+    required: { user_id: nonEmptyText },
     handle(call) {
       const { data, sandbox, found, body } = call
       // The documents do not say whether `user_id` is a user id or a membership id (docs/service.md#conversations).
@@ -77,7 +76,7 @@ export const conversationOperations = {
     scope: 'messages:write',
     actor: 'self',
     find: findConversation,
-    body: z.object({ body_html: requiredText }),
+    required: { body_html: nonEmptyText },
     handle(call) {
       const message = call.data.messages(call.found.id).add(newMessage(call))
       call.data.refreshLastMessage(call.found)
@@ -88,7 +87,7 @@ export const conversationOperations = {
     route: 'PATCH /conversations/:id/messages/:message_id',
     scope: 'messages:write',
     find: findOwnMessage,
-    body: z.object({ body_html: z.optional(requiredText) }),
+    optional: { body_html: nonEmptyText },
     handle({ data, found, body }) {
       const message = Object.assign(found.message, body)
       data.refreshLastMessage(found.conversation)
@@ -116,7 +115,7 @@ export const conversationOperations = {
     scope: 'notes:write',
     actor: 'self',
     find: findConversation,
-    body: z.object({ body_html: requiredText }),
+    required: { body_html: nonEmptyText },
     handle: (call) => call.data.notes(call.found.id).add(newMessage(call)),
   }),
 }

@@ -2,7 +2,7 @@
 // faults or server.
 
 import type { Context } from 'hono'
-import type * as z from 'zod/mini'
+import type { Check } from '../../shared/check-options.ts'
 import type { AppEnv, Method, Operation, Route } from '../app-env.ts'
 import type { Collection } from '../data/collection.ts'
 import type { Grant } from '../data/grants.ts'
@@ -23,7 +23,6 @@ import {
 import type { RecordedRequest } from '../request-log.ts'
 import type { SandboxData } from '../sandbox-data.ts'
 import type { SandboxSettings } from '../sandbox-options.ts'
-import { expectationOf, isOpen, shapeOf } from './body-schema.ts'
 import { ignoredNames } from './ignored-names.ts'
 
 /** An authorized request: the app or person that the token acts as, and the parameters of the path. */
@@ -39,7 +38,10 @@ export interface Caller {
 
 type Item = { id: string }
 
-interface OperationDefinition<Found, Body> {
+/** The checks of the fields of a body. */
+type Checks<Fields> = { readonly [Name in keyof Fields]: Check<Fields[Name]> }
+
+interface OperationDefinition<Found, RequiredFields, OptionalFields> {
   /** Method and path below `/api/oauth/v1`. */
   readonly route: Route
   readonly scope?: Scope
@@ -49,12 +51,16 @@ interface OperationDefinition<Found, Body> {
   readonly role?: 'admin' | 'owner'
   /** Finds the item of the request, before the body is checked. Throws a 404 or a 403. */
   readonly find?: (caller: Caller) => Found
-  /** Schema of the JSON body. */
-  readonly body?: z.ZodMiniType<Body>
+  /** Fields that the JSON body must have. */
+  readonly required?: Checks<RequiredFields>
+  /** Fields that it can have. */
+  readonly optional?: Checks<OptionalFields>
+  /** Set if any JSON object is stored, whatever its fields. */
+  readonly isOpen?: true
   /** Returns the list that a request reads a page of. */
   readonly list?: (call: Caller & { found: Found }) => Collection<Item>
   /** Returns the data of the response. By default it assigns the body to the found item, and returns the item. */
-  readonly handle?: (call: Caller & { found: Found; body: Body }) => unknown
+  readonly handle?: (call: Caller & { found: Found; body: RequiredFields & Partial<OptionalFields> }) => unknown
   /** Whether the response is the data itself, instead of an object with `data`. */
   readonly unwrapped?: boolean
 }
@@ -63,23 +69,20 @@ interface OperationDefinition<Found, Body> {
 const statuses = { GET: 200, PATCH: 200, POST: 201, DELETE: 204 } as const
 
 /** Returns an operation that checks the token, the scope, the actor, the role, the path and the body, in this order. */
-export function operation<Found = undefined, Body = undefined>(
-  definition: OperationDefinition<Found, Body>,
+export function operation<Found = undefined, RequiredFields = unknown, OptionalFields = unknown>(
+  definition: OperationDefinition<Found, RequiredFields, OptionalFields>,
 ): Operation {
-  const { scope, find, body: schema, list, handle = assign, unwrapped } = definition
+  const { scope, find, required = {}, optional = {}, isOpen, list, handle = assign, unwrapped } = definition
   const [method, path] = definition.route.split(' ') as [Method, string]
-  const fields = schema === undefined ? {} : shapeOf(schema)
+  const fields = { ...required, ...optional }
+  const readsBody = isOpen || Object.keys(fields).length > 0
   const handler: Operation['handler'] = (sandbox) => (c) => {
     const { request } = c.get('entry')
-    request.ignored = ignoredNames(
-      request,
-      list === undefined ? [] : pageParameters,
-      isOpen(schema) ? undefined : fields,
-    )
+    request.ignored = ignoredNames(request, list === undefined ? [] : pageParameters, isOpen ? undefined : fields)
     const caller = authenticate(sandbox, c)
     checkAccess(caller, definition)
     const found = find?.(caller) as Found
-    const body = (schema && readJson(c.get('body'), schema)) as Body
+    const body = (readsBody ? readFields(c.get('body'), definition) : {}) as RequiredFields & Partial<OptionalFields>
     if (list !== undefined) return Response.json(readList(list({ ...caller, found }), request, sandbox.settings))
     const result = handle({ ...caller, found, body })
     if (method !== 'GET') {
@@ -142,14 +145,22 @@ export function authorOf({ person }: Caller): User {
   return person.user
 }
 
-// The schemas reject `null`, because the documents do not say that a field can be unset.
-function readJson<Body>(body: RequestBody, schema: z.ZodMiniType<Body>): Body {
+type BodyDefinition = Pick<OperationDefinition<unknown, unknown, unknown>, 'required' | 'optional' | 'isOpen'>
+
+/**
+ * Returns the fields of a body that an operation reads. Throws a 422 for a wrong one. `null` is wrong, because the
+ * documents do not say that a field can be unset.
+ */
+function readFields(body: RequestBody, { required, optional, isOpen }: BodyDefinition): Record<string, unknown> {
   const object = readJsonObject(body)
-  const result = schema.safeParse(object)
-  if (result.success) return result.data
-  const name = String(result.error.issues[0]?.path[0])
-  if (object[name] === undefined) throw validationFailed(`\`${name}\` is required.`)
-  throw validationFailed(`\`${name}\` must be ${expectationOf(schema, name)}.`)
+  if (isOpen) return object
+  const given = Object.entries<Check<unknown>>(optional ?? {}).filter(([name]) => object[name] !== undefined)
+  try {
+    const checks = [...Object.entries<Check<unknown>>(required ?? {}), ...given]
+    return Object.fromEntries(checks.map(([name, check]) => [name, check(name, object[name])]))
+  } catch (error) {
+    throw validationFailed((error as Error).message)
+  }
 }
 
 /** Throws a 401 unless the token is valid (RFC 6750, 3.1). */
@@ -174,7 +185,7 @@ function assign({ found, body }: { found: unknown; body: unknown }): unknown {
   return Object.assign(found as object, body)
 }
 
-type Requirements = Pick<OperationDefinition<unknown, unknown>, 'scope' | 'actor' | 'role'>
+type Requirements = Pick<OperationDefinition<unknown, unknown, unknown>, 'scope' | 'actor' | 'role'>
 
 function checkAccess({ grant, scopes, person, data }: Caller, { scope, actor, role }: Requirements): void {
   if (scope !== undefined && !scopes.includes(scope)) {

@@ -1,10 +1,10 @@
-import * as z from 'zod/mini'
+import { isPlainObject } from '../../shared/json.ts'
 import type { Operation } from '../app-env.ts'
+import { email, flag, nonEmptyText, role, valid } from '../checks.ts'
 import type { Collection } from '../data/collection.ts'
 import { findByEmail, type OrganizationData } from '../data/organization-data.ts'
 import type { LooseRecord, Member } from '../data/shapes.ts'
 import { alreadyExists, forbidden } from '../http.ts'
-import { flag, mustBe, requiredEmail, requiredText, role } from './body-schema.ts'
 import { type Caller, finder, operation } from './operation.ts'
 
 const findOrganization = ({ data }: Caller) => data.organization
@@ -34,7 +34,7 @@ export const organizationOperations = {
     scope: 'organization:write',
     actor: 'self',
     role: 'owner',
-    body: z.object({ display_name: z.optional(requiredText) }),
+    optional: { display_name: nonEmptyText },
     find: findOrganization,
   }),
   getOrganizationSettings: operation({
@@ -45,12 +45,12 @@ export const organizationOperations = {
   updateOrganizationSettings: operation({
     route: 'PATCH /organization/settings',
     scope: 'organization:write',
-    body: z.object({
-      allow_guest_submission: z.optional(flag),
-      enable_ai_assistant: z.optional(flag),
-      bot_configuration: z.optional(mustBe('an object', z.record(z.string(), z.unknown()))),
-      locale: z.optional(requiredText),
-    }),
+    optional: {
+      allow_guest_submission: flag,
+      enable_ai_assistant: flag,
+      bot_configuration: valid<Record<string, unknown>>('an object', isPlainObject),
+      locale: nonEmptyText,
+    },
     find: ({ data }) => data.settings,
   }),
   listContacts: operation({
@@ -62,7 +62,8 @@ export const organizationOperations = {
     route: 'POST /contacts',
     scope: 'contacts:write',
     actor: 'self',
-    body: z.object({ email: requiredEmail, name: z.optional(requiredText) }),
+    required: { email },
+    optional: { name: nonEmptyText },
     handle({ data, sandbox, body: { email, name = null } }) {
       if (findByEmail(data.contacts, email) !== undefined) throw alreadyExists('contact')
       return data.addContact(email, name, 'api', sandbox.seconds())
@@ -73,7 +74,7 @@ export const organizationOperations = {
     route: 'PATCH /contacts/:id',
     scope: 'contacts:write',
     find: findContact,
-    body: z.object({ blocked: z.optional(flag) }),
+    optional: { blocked: flag },
     handle: ({ sandbox, found, body }) => Object.assign(found, body, { updated_at: sandbox.seconds() }),
   }),
   listUsers: operation({ route: 'GET /users', scope: 'users:read', list: ({ data }) => data.members }),
@@ -82,7 +83,8 @@ export const organizationOperations = {
     scope: 'users:write',
     actor: 'self',
     role: 'admin',
-    body: z.object({ email: requiredEmail, name: z.optional(requiredText), role: z.optional(role) }),
+    required: { email },
+    optional: { name: nonEmptyText, role },
     handle({ data, body: { email, name = null, role = 'agent' } }) {
       if (findByEmail(data.members, email) !== undefined) throw alreadyExists('team member')
       const user = data.newUser(email, name)
@@ -95,7 +97,7 @@ export const organizationOperations = {
     scope: 'users:write',
     actor: 'self',
     find: findMember,
-    body: z.object({ role: z.optional(role), archived: z.optional(flag) }),
+    optional: { role, archived: flag },
     handle(call) {
       const { found, body } = call
       if ((body.role ?? 'admin') !== 'admin' || body.archived === true) checkNotOwner(call, found)
@@ -130,7 +132,7 @@ function recordOperations(
   const kind = noun === 'Task' ? 'task' : 'segment'
   const path = `/${kind}s` as const
   const [read, write] = [`${kind}s:read`, `${kind}s:write`] as const
-  const body = z.looseObject({})
+  const isOpen = true
   const find = finder(kind, collectionOf)
   return {
     [`list${noun}s`]: operation({
@@ -141,7 +143,7 @@ function recordOperations(
     [`create${noun}`]: operation({
       route: `POST ${path}`,
       scope: write,
-      body,
+      isOpen,
       handle: ({ data, body }) => collectionOf(data).add({ ...body, id: data.random.id(idPrefix) }),
     }),
     [`get${noun}`]: operation({ route: `GET ${path}/:id`, scope: read, find }),
@@ -149,7 +151,7 @@ function recordOperations(
       route: `PATCH ${path}/:id`,
       scope: write,
       find,
-      body,
+      isOpen,
       handle: ({ found, body }) => Object.assign(found, body, { id: found.id }),
     }),
     [`delete${noun}`]: operation({
