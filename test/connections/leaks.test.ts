@@ -1,18 +1,13 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { AuthenticationError, type SupportWorkspace } from '../../src/index.ts'
 import type { ConnectionStore } from '../../src/oauth/index.ts'
-import type { Sandbox } from '../../src/sandbox/index.ts'
 import { AccessToken } from '../../src/shared/access-token.ts'
 import { rejection } from '../helpers/client.ts'
 import { printedForms } from '../helpers/printed-forms.ts'
 import { mapStorage, watched } from './helpers/storages.ts'
 import { makeStore, secret, useSandbox } from './helpers/store.ts'
 
-const newSandbox = useSandbox()
-let sandbox: Sandbox
-beforeEach(async () => {
-  sandbox = await newSandbox()
-})
+const sandbox = await useSandbox()
 
 test.each([undefined, secret])('reveals neither a token nor the secret (%s)', async (key) => {
   const events: unknown[] = []

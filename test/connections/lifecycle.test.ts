@@ -1,17 +1,13 @@
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { AuthenticationError, type Remedy } from '../../src/index.ts'
 import type { ConnectionStoreOptions } from '../../src/oauth/index.ts'
-import type { Fault, Sandbox } from '../../src/sandbox/index.ts'
+import type { Fault } from '../../src/sandbox/index.ts'
 import { AccessToken } from '../../src/shared/access-token.ts'
 import { rejection } from '../helpers/client.ts'
 import { type Method, mapStorage, watched } from './helpers/storages.ts'
 import { connectedStore, makeStore, secret, storeError, unreadableIn, useSandbox } from './helpers/store.ts'
 
-const newSandbox = useSandbox()
-let sandbox: Sandbox
-beforeEach(async () => {
-  sandbox = await newSandbox()
-})
+const sandbox = await useSandbox()
 
 const connected = (options?: Partial<ConnectionStoreOptions>) => connectedStore(sandbox, options)
 

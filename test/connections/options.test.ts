@@ -1,15 +1,10 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ConnectionStore, type ConnectionStoreOptions, InvalidArgumentError } from '../../src/oauth/index.ts'
-import type { Sandbox } from '../../src/sandbox/index.ts'
 import { rejection } from '../helpers/client.ts'
 import { mapStorage, watched } from './helpers/storages.ts'
 import { makeStore, secret, useSandbox } from './helpers/store.ts'
 
-const newSandbox = useSandbox()
-let sandbox: Sandbox
-beforeEach(async () => {
-  sandbox = await newSandbox()
-})
+const sandbox = await useSandbox()
 
 test.each<[argument: string, options: object, message?: string]>([
   ['secrets', { secrets: secret }],

@@ -1,16 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { AuthenticationError, type OperationEndEvent } from '../../src/index.ts'
 import type { ConnectionStoreOptions } from '../../src/oauth/index.ts'
-import type { Sandbox } from '../../src/sandbox/index.ts'
 import { rejection } from '../helpers/client.ts'
 import { failingCallbacks } from '../helpers/failing-callbacks.ts'
 import { connectedStore, makeStore, secret, storeError, unreadableIn, useSandbox } from './helpers/store.ts'
 
-const newSandbox = useSandbox()
-let sandbox: Sandbox
-beforeEach(async () => {
-  sandbox = await newSandbox()
-})
+const sandbox = await useSandbox()
 
 afterEach(() => {
   vi.useRealTimers()

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { AuthenticationError, ServerError, UnexpectedResponseError } from '../../src/index.ts'
 import {
   type Connection,
@@ -7,18 +7,13 @@ import {
   ConnectionStoreError,
   memoryStorage,
 } from '../../src/oauth/index.ts'
-import type { Sandbox } from '../../src/sandbox/index.ts'
 import { AccessToken } from '../../src/shared/access-token.ts'
 import { rejection } from '../helpers/client.ts'
 import { printedForms } from '../helpers/printed-forms.ts'
 import { mapStorage, watched } from './helpers/storages.ts'
 import { makeStore, useSandbox } from './helpers/store.ts'
 
-const newSandbox = useSandbox()
-let sandbox: Sandbox
-beforeEach(async () => {
-  sandbox = await newSandbox()
-})
+const sandbox = await useSandbox()
 
 async function notSaved(promise: PromiseLike<unknown>): Promise<ConnectionNotSavedError> {
   const error = await rejection(promise)

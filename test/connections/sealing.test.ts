@@ -1,16 +1,15 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ConnectionStoreOptions } from '../../src/oauth/index.ts'
-import type { Sandbox } from '../../src/sandbox/index.ts'
+import { useSandboxes } from '../sandbox/helpers.ts'
 import { mapStorage } from './helpers/storages.ts'
 import { makeStore, secret, storeError, unreadableIn, useSandbox } from './helpers/store.ts'
 
 const newer = 'the newer secret of this app, 32 characters or more'
 
-const newSandbox = useSandbox()
-let sandbox: Sandbox
+const sandbox = await useSandbox()
+const startSandbox = useSandboxes()
 let storage: ReturnType<typeof mapStorage>
-beforeEach(async () => {
-  sandbox = await newSandbox()
+beforeEach(() => {
   storage = mapStorage()
 })
 
@@ -60,7 +59,7 @@ describe('a store with a secret', () => {
     ['prefix', { prefix: 'b' }, (item) => item.replace(/^connections:/, 'b:')],
   ])('rejects an entry copied to another %s, and keeps it where it was', async (name, options, move) => {
     const saved = await store(secret).save(sandbox.issueToken())
-    const elsewhere = name === 'service' ? await newSandbox() : sandbox
+    const elsewhere = name === 'service' ? await startSandbox() : sandbox
     const [[item, value]] = [...storage.items] as [[string, string]]
     const copy = move(item, new URL(elsewhere.url).port)
     storage.items.set(copy, value)

@@ -1,17 +1,14 @@
 import { beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
 import type { Hooks } from '../../src/index.ts'
 import { type Connection, ConnectionStore } from '../../src/oauth/index.ts'
-import type { Sandbox } from '../../src/sandbox/index.ts'
 import type { AccessToken } from '../../src/shared/access-token.ts'
 import { rejection } from '../helpers/client.ts'
+import { useSandboxes } from '../sandbox/helpers.ts'
 import { mapStorage, watched } from './helpers/storages.ts'
 import { makeStore, secret, storeError, unreadableIn, useSandbox } from './helpers/store.ts'
 
-const newSandbox = useSandbox()
-let sandbox: Sandbox
-beforeEach(async () => {
-  sandbox = await newSandbox()
-})
+const sandbox = await useSandbox()
+const startSandbox = useSandboxes()
 
 describe.each([
   ['plain', undefined],
@@ -186,7 +183,7 @@ describe('a storage shared by several stores', () => {
     const storage = mapStorage()
     const saved = await makeStore(sandbox, { storage }).save(sandbox.issueToken())
     const { key } = saved
-    const elsewhere = await newSandbox()
+    const elsewhere = await startSandbox()
     const other = makeStore(elsewhere, { storage })
     expect(await other.get(key)).toBeUndefined()
     expect(await other.list().toArray()).toEqual([])

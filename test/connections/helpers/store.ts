@@ -1,4 +1,4 @@
-import { expect } from 'vitest'
+import { afterAll, beforeEach, expect } from 'vitest'
 import {
   type Connection,
   type ConnectionFilter,
@@ -6,18 +6,22 @@ import {
   ConnectionStoreError,
   type ConnectionStoreOptions,
 } from '../../../src/oauth/index.ts'
-import type { Sandbox } from '../../../src/sandbox/index.ts'
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.ts'
 import { rejection } from '../../helpers/client.ts'
-import { useSandboxes } from '../../sandbox/helpers.ts'
 import { heldFetch } from './held-fetch.ts'
 import { mapStorage, watched } from './storages.ts'
 
 export const secret = 'a secret of this app, 32 characters or more'
 
-/** Returns a function that starts a sandbox for a test, and closes it afterwards. */
-export function useSandbox(): () => Promise<Sandbox> {
-  const startSandbox = useSandboxes()
-  return () => startSandbox({ conversations: 2, contacts: 1, tasks: 0, segments: 0 })
+/** A sandbox for all tests of a file. Before each of them it has received nothing. */
+export async function useSandbox(): Promise<Sandbox> {
+  const sandbox = await startSandbox({ conversations: 2, contacts: 1, tasks: 0, segments: 0 })
+  afterAll(() => sandbox.close())
+  beforeEach(() => {
+    sandbox.clearRequests()
+    sandbox.faults.clear()
+  })
+  return sandbox
 }
 
 export function makeStore(sandbox: { readonly url: string }, options: Partial<ConnectionStoreOptions> = {}) {
