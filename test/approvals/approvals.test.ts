@@ -15,13 +15,9 @@ import { rejection } from '../helpers/client.ts'
 import { failingCallbacks } from '../helpers/failing-callbacks.ts'
 import { listedWithFailingCallbacks } from '../helpers/listed-with-failing-callbacks.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'
-import { digestAtOnce } from '../journal/digest-at-once.ts'
 import { clientOf, decoded as contentOf, encoded, fetchOf, skipWaits } from '../journal/helpers.ts'
 
-beforeEach(() => {
-  skipWaits()
-  digestAtOnce()
-})
+beforeEach(skipWaits)
 
 const secret = 'a secret of at least thirty-two characters'
 const body_html = '<p>On its way.</p>'

@@ -1,16 +1,15 @@
 import { AdaptiveRateLimiter, RateLimitError, type SupportWorkspace } from 'support-workspace-sdk'
-import { memoryStorage } from 'support-workspace-sdk/storage'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { rejection } from '../helpers/client.ts'
-import { digestAtOnce } from './digest-at-once.ts'
 import { body_html, decoded, open, openWith, skipWaits } from './helpers.ts'
 
-beforeEach(() => {
-  skipWaits()
-  digestAtOnce()
-})
+beforeEach(skipWaits)
 
 class TooLate extends Error {}
+
+/** A last look that lets the first attempt pass, and prevents the next one. */
+const passingOnce = (error = new TooLate()) =>
+  vi.fn(() => Promise.reject(error)).mockResolvedValueOnce(undefined as never)
 
 /** A last look that prevents the write if the conversation has a message with a text. */
 const unless = (conversation: string, text: string) => async (client: SupportWorkspace) => {
@@ -41,12 +40,11 @@ describe('the last look', () => {
 
   test('is where the guide says: token, headers, permit, look, record, request', async () => {
     const order: string[] = []
-    const storage = memoryStorage()
     const note = <Value>(step: string, value?: Value): Value => {
       order.push(step)
       return value as Value
     }
-    const { sandbox, start } = open()
+    const { sandbox, storage, start } = open()
     const token = sandbox.issueToken({ actor: 'self' })
     const limiter = new AdaptiveRateLimiter()
     const { reply } = start(
@@ -84,33 +82,24 @@ describe('the last look', () => {
   })
 
   test('is repeated if a second passes until the record is written, and the write is not sent after the fourth', async () => {
-    const storage = memoryStorage()
-    let looks = 0
-    const before = () => {
-      looks += 1
-    }
-    const { start } = open()
+    const before = vi.fn()
+    const { on, storage } = open()
     const slow = (count: number) => {
       let left = count
-      return start(
-        {},
-        {
-          storage: {
-            ...storage,
-            async compareAndSet(key, expected, value) {
-              if (expected === null && left-- > 0) await new Promise((resolve) => setTimeout(resolve, 1_500))
-              return storage.compareAndSet(key, expected, value)
-            },
-          },
+      return on({
+        ...storage,
+        async compareAndSet(key, expected, value) {
+          if (expected === null && left-- > 0) await new Promise((resolve) => setTimeout(resolve, 1_500))
+          return storage.compareAndSet(key, expected, value)
         },
-      )
+      })
     }
     await slow(3).reply('reply', { before })
-    expect(looks).toBe(4)
+    expect(before).toHaveBeenCalledTimes(4)
     const error = await rejection(slow(4).reply('other', { before }))
     expect(error).toMatchObject({ outcome: 'not-sent', remedy: 'retry' })
     expect(error).toHaveProperty('message', expect.stringContaining('took more than a second each time'))
-    expect(looks).toBe(8)
+    expect(before).toHaveBeenCalledTimes(8)
     expect(await storage.get('writes:other')).toBeUndefined()
   })
 
@@ -133,22 +122,15 @@ describe('the last look', () => {
     const { sandbox, conversation, start, sent } = open()
     const { reply } = start()
     sandbox.faults.add({ method: 'GET', path: /messages$/, status: 429, retryAfter: 5 })
-    let looks = 0
+    const before = vi.fn((client: SupportWorkspace) => client.messages.list(conversation).toArray())
     const begin = performance.now()
-    await reply('reply', {
-      before: (client) => {
-        looks += 1
-        return client.messages.list(conversation).toArray()
-      },
-    })
-    expect(looks).toBe(2)
+    await reply('reply', { before })
+    expect(before).toHaveBeenCalledTimes(2)
     expect(performance.now() - begin).toBeGreaterThanOrEqual(5_000)
     expect(sent()).toHaveLength(1)
     sandbox.faults.add({ method: 'GET', path: /messages$/, status: 429, retryAfter: 5 })
     const impatient = start({ maxRetries: 0 })
-    const error = await rejection(
-      impatient.reply('other', { before: (client) => client.messages.list(conversation).toArray() }, 'Other'),
-    )
+    const error = await rejection(impatient.reply('other', { before }, 'Other'))
     expect(error).toBeInstanceOf(RateLimitError)
     expect(error).toMatchObject({ outcome: 'not-sent', operation: 'messages.create', retryAfter: 5 })
     expect(await impatient.journal.get('other')).toBeUndefined()
@@ -168,26 +150,18 @@ describe('the last look', () => {
 describe('an error of the last look', () => {
   test('passes unchanged even if it is undefined, and is no 429', async () => {
     const { reply, journal, sent } = open()
-    let looks = 0
-    const before = () => {
-      looks += 1
-      return Promise.reject()
-    }
+    const before = vi.fn(() => Promise.reject())
     const [ended] = await Promise.allSettled([reply('reply', { before })])
     expect(ended).toEqual({ status: 'rejected', reason: undefined })
-    expect([looks, sent(), await journal.get('reply')]).toEqual([1, [], undefined])
+    expect(before).toHaveBeenCalledOnce()
+    expect([sent(), await journal.get('reply')]).toEqual([[], undefined])
   })
 
   test('passes unchanged, and the key is free', async () => {
     const { reply, journal, sent } = openWith({ status: 429, retryAfter: 1 })
     const error = new TooLate()
-    let looks = 0
-    const before = () => {
-      looks += 1
-      if (looks === 2) throw error
-    }
-    expect(await rejection(reply('reply', { before }))).toBe(error)
-    expect([looks, sent(), await journal.get('reply')]).toEqual([2, [], undefined])
+    expect(await rejection(reply('reply', { before: passingOnce(error) }))).toBe(error)
+    expect([sent(), await journal.get('reply')]).toEqual([[], undefined])
     await reply('reply', {})
     expect(sent()).toHaveLength(1)
   })
@@ -197,12 +171,8 @@ describe('an error of the last look', () => {
     const { id } = await workspace.messages.create(conversation, { body_html })
     sandbox.faults.add({ method: 'DELETE', status: 503 })
     const cause = new TooLate()
-    let looks = 0
-    const before = () => {
-      looks += 1
-      if (looks === 2) throw cause
-    }
-    const remove = journal.once('delete', (client) => client.messages.delete(conversation, id), { before })
+    const once = { before: passingOnce(cause) }
+    const remove = journal.once('delete', (client) => client.messages.delete(conversation, id), once)
     expect(await rejection(remove)).toMatchObject({
       ...{ name: 'UnconfirmedWriteError', reason: 'unclear', cause: { message: cause.message } },
     })
@@ -211,12 +181,7 @@ describe('an error of the last look', () => {
 
   test('leaves a write unconfirmed that would be sent again', async () => {
     const { reply, journal, sent } = openWith({ status: 503 })
-    let looks = 0
-    const before = () => {
-      looks += 1
-      if (looks === 2) throw new TooLate()
-    }
-    const error = await rejection(reply('reply', { before, resendIfAbsent: true }))
+    const error = await rejection(reply('reply', { before: passingOnce(), resendIfAbsent: true }))
     expect(error).toMatchObject({ name: 'UnconfirmedWriteError', reason: 'absent' })
     expect([sent(), (await journal.get('reply'))?.state]).toEqual([[], 'unconfirmed'])
   })

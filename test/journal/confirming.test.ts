@@ -3,13 +3,9 @@ import type { FindEffect, OnceOptions, WriteCheck } from 'support-workspace-sdk/
 import type { FaultRule } from 'support-workspace-sdk/sandbox'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { rejection } from '../helpers/client.ts'
-import { digestAtOnce } from './digest-at-once.ts'
 import { absent, body_html, fetchOf, open, skipWaits, unconfirmed } from './helpers.ts'
 
-beforeEach(() => {
-  skipWaits()
-  digestAtOnce()
-})
+beforeEach(skipWaits)
 
 describe('a DELETE that is sent again and finds nothing', () => {
   /** A process that deletes a message, after a first run whose request was lost. */

@@ -5,7 +5,6 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { operations, type WriteOperationId } from '../../src/client/resources/built-in-operations.ts'
 import { isObject } from '../../src/shared/json.ts'
 import { rejection } from '../helpers/client.ts'
-import { digestAtOnce } from './digest-at-once.ts'
 import { body_html, fetchOf, open, openWith, skipWaits } from './helpers.ts'
 
 type Workspace = SupportWorkspace<'self'>
@@ -135,10 +134,7 @@ const cases = operations.flatMap(({ id, method }) =>
 )
 const hidden = 'the service does not show enough to tell'
 
-beforeEach(() => {
-  skipWaits()
-  digestAtOnce()
-})
+beforeEach(skipWaits)
 
 /** Starts a process in a workspace with two of each, and returns what makes its one write under a fault. */
 async function prepare({ id, method, write }: (typeof cases)[number], fault: Partial<FaultRule>) {

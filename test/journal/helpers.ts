@@ -3,6 +3,7 @@ import { type OnceOptions, WriteJournal, type WriteJournalOptions } from 'suppor
 import { createSandbox, type FaultRule, type Sandbox, type SandboxOptions } from 'support-workspace-sdk/sandbox'
 import { type KeyValueStorage, memoryStorage } from 'support-workspace-sdk/storage'
 import { expect, onTestFinished, vi } from 'vitest'
+import { digestAtOnce } from './digest-at-once.ts'
 
 export const body_html = '<p>On it &amp; thanks.</p>'
 
@@ -24,8 +25,9 @@ export const unconfirmed = (reason: keyof typeof problems) => ({
 })
 export const absent = unconfirmed('absent')
 
-/** Lets time pass whenever nothing else happens, until the test ends. */
+/** Lets time pass whenever nothing else happens, until the test ends. Digests take none. */
 export function skipWaits(): void {
+  digestAtOnce()
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'], now: Date.parse('2026-03-01') })
   vi.setTimerTickMode('nextTimerAsync')
   onTestFinished(() => void vi.useRealTimers())

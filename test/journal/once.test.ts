@@ -7,7 +7,6 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { rejection } from '../helpers/client.ts'
 import { listedWithFailingCallbacks } from '../helpers/listed-with-failing-callbacks.ts'
-import { digestAtOnce } from './digest-at-once.ts'
 import {
   absent,
   body_html,
@@ -21,10 +20,7 @@ import {
   unconfirmed,
 } from './helpers.ts'
 
-beforeEach(() => {
-  skipWaits()
-  digestAtOnce()
-})
+beforeEach(skipWaits)
 
 describe('a write', () => {
   test('is sent once, and later runs know its id', async () => {
