@@ -11,19 +11,12 @@ export class Crash extends SupportWorkspaceError {
   }
 }
 
-/** A pass of a feed, in requests. */
-export interface Pass {
-  readonly from: number
-  readonly to: number
-}
-
 type ProcessOptions = Partial<ChangeFeedOptions> & { readonly accessToken?: () => string }
 
 /** A process that runs a feed, and can crash at any call of the storage and any request. */
 export class Process {
   isDead = false
   readonly feed: ChangeFeed
-  readonly passes: Pass[] = []
   readonly problems: FeedProblem[] = []
   /** Keys of the storage that were written. */
   readonly writes: string[] = []
@@ -33,7 +26,6 @@ export class Process {
   readonly #sightings: (readonly [item: string, text: string])[] = []
   /** Conversations that the pass has read. It leaves out what comes twice, because it has moved. */
   readonly #inPass = new Set<string>()
-  #start: number | undefined
 
   constructor(
     service: SimulatedService,
@@ -59,7 +51,6 @@ export class Process {
       ...{ timeout: Number.POSITIVE_INFINITY, totalTimeout: Number.POSITIVE_INFINITY },
       middleware: async (call, next) => {
         const { operation, parameters, query } = call
-        if (operation.id === 'conversations.list' && !query.after) this.#start ??= service.tick
         this.#keepSightings()
         const reply = await step(() => next(call))
         const resource = operation.id.replace('.list', '')
@@ -82,8 +73,6 @@ export class Process {
         compareAndSet: (key, expected, value) =>
           step(() => {
             const isEnd = key.endsWith(':progress') && expected !== null
-            if (isEnd) this.passes.push({ from: this.#start ?? 0, to: service.tick })
-            if (isEnd) this.#start = undefined
             if (isEnd) this.#keepSightings()
             if (isEnd) this.#inPass.clear()
             this.writes.push(key)

@@ -1,6 +1,5 @@
 // A service whose lists behave in ways that the sandbox does not: other orders, cursors that are offsets, cursors that
-// expire, entries that do not follow their messages, lists that show the newest five messages, hidden conversations. It
-// remembers when each state of each item began and ended, counted in requests.
+// expire, entries that do not follow their messages, lists that show the newest five messages, hidden conversations.
 import { Random } from '../helpers/random.ts'
 
 export const orders = ['newest', 'oldest', 'activity', 'scattered'] as const
@@ -43,29 +42,12 @@ export interface Item {
   attachments: { id: string; presigned_url: string }[]
 }
 
-/** A state of an item, and the requests during which it was there. */
-export interface State {
-  readonly resource: 'conversations' | 'messages'
-  readonly id: string
-  readonly text: string
-  readonly from: number
-  to: number
-}
-
 export class SimulatedService {
   readonly random: Random
-  readonly states: State[] = []
-  readonly #current = new Map<string, State>()
   readonly conversations = new Map<string, { entry: Entry; messages: Map<string, Item>; rank: number; at: number }>()
   /** Conversations that the list leaves out. */
   readonly hidden = new Set<string>()
-  /** Number of requests served. */
-  tick = 0
   readonly counts = { lists: 0, messages: 0, me: 0 }
-  /** Ticks at which an item left a list, which shifts offsets. */
-  readonly removals: number[] = []
-  /** Ticks at which a position was lost, because its item was removed. */
-  readonly lostPositions: number[] = []
   onRequest: ((path: string, query: URLSearchParams) => void) | undefined
   /** Answers instead of the service. */
   answer: ((path: string, query: URLSearchParams, token: string) => Response | undefined) | undefined
@@ -87,22 +69,6 @@ export class SimulatedService {
     return `${prefix}_${scatter}${this.#next}`
   }
 
-  #note(resource: State['resource'], id: string, text: string | undefined): void {
-    const key = `${resource} ${id}`
-    const before = this.#current.get(key)
-    if (before?.text === text) return
-    if (before !== undefined) before.to = this.tick
-    if (text === undefined) return void this.#current.delete(key)
-    const state = { resource, id, text, from: this.tick, to: Number.POSITIVE_INFINITY }
-    this.states.push(state)
-    this.#current.set(key, state)
-  }
-
-  #noteEntry(id: string): void {
-    const found = this.conversations.get(id)
-    this.#note('conversations', id, found && textOf(found.entry))
-  }
-
   addConversation(messages = 1): string {
     const id = this.#id('cnv')
     const entry: Entry = {
@@ -111,7 +77,6 @@ export class SimulatedService {
     }
     this.conversations.set(id, { entry, messages: new Map(), rank: this.random.next(), at: this.#next })
     for (let index = 0; index < messages; index += 1) this.addMessage(id)
-    this.#noteEntry(id)
     return id
   }
 
@@ -126,40 +91,30 @@ export class SimulatedService {
     found.messages.set(message.id, message)
     found.at = this.#next
     if (this.traits.follows) found.entry.last_message = `${message.body_html} ${message.id}`
-    this.#note('messages', message.id, textOf(message))
-    this.#noteEntry(id)
     return message.id
   }
 
   editMessage(id: string, message: string): void {
     const item = this.conversations.get(id)!.messages.get(message)!
     item.body_html = `<p>edit ${Math.floor(this.random.next() * 1e9)}</p>`
-    this.#note('messages', message, textOf(item))
   }
 
   removeMessage(id: string, message: string): void {
     this.conversations.get(id)!.messages.delete(message)
-    this.removals.push(this.tick)
-    this.#note('messages', message, undefined)
   }
 
   editConversation(id: string): void {
     const { entry } = this.conversations.get(id)!
     entry.status = this.random.pick(['open', 'closed', 'waiting', 'resolved'])
-    this.#noteEntry(id)
   }
 
   /** Makes the list entry another one. */
   touch(id: string): void {
     this.conversations.get(id)!.entry.unread_count += 1
-    this.#noteEntry(id)
   }
 
   removeConversation(id: string): void {
-    for (const message of this.conversations.get(id)!.messages.keys()) this.#note('messages', message, undefined)
     this.conversations.delete(id)
-    this.removals.push(this.tick)
-    this.#noteEntry(id)
   }
 
   /** Changes nothing by itself any more, and answers each request. */
@@ -169,7 +124,8 @@ export class SimulatedService {
   }
 
   has({ resource, id }: { readonly resource: string; readonly id: string }): boolean {
-    return this.#current.has(`${resource} ${id}`)
+    if (resource === 'conversations') return this.conversations.has(id)
+    return [...this.conversations.values()].some(({ messages }) => messages.has(id))
   }
 
   /** Makes one random change. */
@@ -209,7 +165,6 @@ export class SimulatedService {
       const found = items.findIndex((item) => item.id === id)
       // The item before the page was removed: its neighbours have taken its place.
       start = found === -1 ? Math.max(0, Number(position) - 1) : found + 1
-      if (found === -1) this.lostPositions.push(this.tick)
     }
     const data = items.slice(start, start + limit)
     const end = start + data.length
@@ -220,7 +175,6 @@ export class SimulatedService {
   readonly fetch = async (url: string, init?: { readonly headers: Readonly<Record<string, string>> }) => {
     const { pathname, searchParams: query } = new URL(url)
     const path = pathname.replace('/api/oauth/v1', '')
-    this.tick += 1
     this.onRequest?.(path, query)
     const answer = this.answer?.(path, query, init?.headers.authorization ?? '')
     if (answer !== undefined) return answer
@@ -246,7 +200,7 @@ export class SimulatedService {
       .slice(0, this.traits.newest)
       .map((message) => ({
         ...message,
-        attachments: [{ id: 'att', presigned_url: `https://files.example/att?signature=${this.tick}` }],
+        attachments: [{ id: 'att', presigned_url: `https://files.example/att?signature=${this.counts.messages}` }],
       }))
     return this.#page(messages, query)
   }
