@@ -5,6 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import { faults, type InjectedFault } from '../faults.ts'
 import { type RunPlan, RunSandbox } from '../run.ts'
 import type { SharedNumbers } from './clock-file.ts'
+import type { ProcessGroup } from './process-group.ts'
 import type { ProgramOptions } from './program-options.ts'
 
 /** The program and the options that all runs share. */
@@ -18,23 +19,19 @@ const ofConnection = new Set(['host', 'connection', 'content-length', 'transfer-
 /** A fresh sandbox behind an HTTP server, with a fault that meets the program. */
 export class ProgramSandbox extends RunSandbox<ProgramPlan> {
   requests = 0
+  /** The processes of the program, since it was started. */
+  group: ProcessGroup | undefined
+  /** Whether the fault has killed these processes. */
+  isKilled = false
   readonly #numbers: SharedNumbers
-  readonly #kill: () => Promise<void>
   readonly #server = createServer((incoming, outgoing) => void this.#respond(incoming, outgoing))
   readonly #counts = new Map<string, number>()
   #late: { readonly at: number; send(): Promise<unknown> } | undefined
   #stalled = 0
 
-  /** @param kill kills the program */
-  constructor(
-    plan: ProgramPlan,
-    injected: InjectedFault | undefined,
-    numbers: SharedNumbers,
-    kill: () => Promise<void>,
-  ) {
+  constructor(plan: ProgramPlan, injected: InjectedFault | undefined, numbers: SharedNumbers) {
     super(plan, injected, numbers)
     this.#numbers = numbers
-    this.#kill = kill
   }
 
   /** Starts the server and returns its base URL. */
@@ -61,7 +58,9 @@ export class ProgramSandbox extends RunSandbox<ProgramPlan> {
     this.timeOfEffect = undefined
   }
 
+  /** Kills the program and closes the server. */
   async close(): Promise<void> {
+    await this.group?.kill()
     this.#server.close()
     this.#server.closeAllConnections()
     await this.sandbox.close()
@@ -94,7 +93,10 @@ export class ProgramSandbox extends RunSandbox<ProgramPlan> {
       for await (const chunk of response.body ?? []) outgoing.write(chunk)
       outgoing.end()
     } catch {
-      if (due !== undefined && faults[due.fault].kills) await this.#kill()
+      if (due !== undefined && faults[due.fault].kills) {
+        this.isKilled = true
+        await this.group?.kill()
+      }
       // Closes the connection after the bytes that were already written have been sent.
       incoming.socket.destroySoon()
     } finally {

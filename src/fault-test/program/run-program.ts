@@ -54,13 +54,7 @@ async function runIn(root: string, plan: ProgramPlan, injected: InjectedFault | 
   const place = injected && placeOf(injected.fault)
   if (place === 'file write') numbers.set('killedWrite', injected?.at ?? 0)
   if (place === 'file cut') numbers.set('killedCut', injected?.at ?? 0)
-  let group: ProcessGroup | undefined
-  /** Whether a fault has killed the program. */
-  let isKilled = false
-  const server = new ProgramSandbox(plan, injected, numbers, async () => {
-    isKilled = true
-    await group?.kill()
-  })
+  const server = new ProgramSandbox(plan, injected, numbers)
   const { sandbox } = server
   const output = openSync(printed, 'a')
   try {
@@ -70,12 +64,12 @@ async function runIn(root: string, plan: ProgramPlan, injected: InjectedFault | 
     server.begin()
     const calls = await server.repeat(maxStarts, async () => {
       const env = { ...environmentOf(plan, told()), SUPPORT_WORKSPACE_FAULT_TEST: shared }
-      isKilled = false
-      group = new ProcessGroup(plan.command, plan.cwd ?? process.cwd(), env, output)
-      const { exit, why } = await watch(group, plan, numbers, server, () => isKilled)
+      server.isKilled = false
+      server.group = new ProcessGroup(plan.command, plan.cwd ?? process.cwd(), env, output)
+      const { exit, why } = await watch(server.group, plan, numbers, server)
       if (why !== undefined) return { words: `was stopped after ${why}`, end: 'never-ends' }
-      isKilled ||= exit === 'SIGKILL' && place !== undefined && place !== 'request'
-      if (isKilled) return { words: 'was killed', isKilled }
+      const isKilledInWrite = exit === 'SIGKILL' && place !== undefined && place !== 'request'
+      if (server.isKilled || isKilledInWrite) return { words: 'was killed', isKilled: true }
       const remedy = { ...defaultExits, ...plan.exits }[String(exit)]
       const words = `ended with ${typeof exit === 'number' ? `code ${exit}` : exit} (${remedy ?? 'a crash'})`
       return { words, remedy, ...(remedy === 'done' && { end: remedy }) }
@@ -97,7 +91,6 @@ async function runIn(root: string, plan: ProgramPlan, injected: InjectedFault | 
       uncaught: [],
     }
   } finally {
-    await group?.kill()
     await server.close()
     closeSync(output)
     numbers.close()
@@ -105,13 +98,7 @@ async function runIn(root: string, plan: ProgramPlan, injected: InjectedFault | 
 }
 
 /** Waits until all processes of a program have ended. Stops a program that runs too long, and then returns why. */
-async function watch(
-  group: ProcessGroup,
-  plan: ProgramPlan,
-  numbers: SharedNumbers,
-  server: ProgramSandbox,
-  isKilled: () => boolean,
-) {
+async function watch(group: ProcessGroup, plan: ProgramPlan, numbers: SharedNumbers, server: ProgramSandbox) {
   const first = { requests: server.requests, timers: numbers.get('timers'), time: numbers.now }
   const last = { requests: server.requests, time: performance.now() }
   let exit: number | NodeJS.Signals | undefined
@@ -119,7 +106,7 @@ async function watch(
     exit = value
   })
   let why: string | undefined
-  while (exit === undefined && why === undefined && !isKilled()) {
+  while (exit === undefined && why === undefined && !server.isKilled) {
     await Promise.race([exiting, wait(20)])
     if (plan.signal?.aborted) await group.kill()
     throwIfAborted(plan.signal)
