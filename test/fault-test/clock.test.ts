@@ -117,7 +117,7 @@ test('a loop that waits for a time ends', async () => {
   expect(await runAsJob(spin)).toEqual([true, true])
 })
 
-test('random numbers repeat for the same seed', async () => {
+test('random numbers repeat in the next fault test', async () => {
   const draw = () => runAsJob(async () => [Math.random(), Math.random()])
   const [first, second] = await Promise.all([draw(), draw()])
   expect(first).toEqual(second)
