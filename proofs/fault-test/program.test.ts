@@ -24,6 +24,10 @@ test.runIf(isFull)('starts a program again by its exit code', async () => {
   })
 })
 
+test('a refused connection is injected if it was chosen', async () => {
+  expect(await attemptsOf(byStatus, { faults: ['refused'] })).toEqual({ 'refused@1': '65 (verify)' })
+})
+
 test.runIf(isFull)('`exits` says what other codes mean, and a crash without a fault is a failure', async () => {
   const code = `${addContact}; process.exit(status === 201 ? 0 : 3)`
   const only = ['unavailable@1', 'killed-after-effect@1']

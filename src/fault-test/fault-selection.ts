@@ -35,7 +35,7 @@ function countOf(place: Place, { requests, counts }: Run): number {
   return place === 'request' ? requests.length : counts[place]
 }
 
-/** Throws if the selection has what a run without faults has not. A run for it would pass and test nothing. */
+/** Throws if a run without faults has no place for something in the selection. Its run would test nothing, and pass. */
 export function checkSelection({ faults: chosen, requests, only = [] }: Selection, run: Run): void {
   const fault = chosen?.find((name) => placeOf(name) === 'request') ?? 'unavailable'
   for (const at of requests ?? []) if (at > run.requests.length) throw neverInjected('requests', { fault, at }, run)

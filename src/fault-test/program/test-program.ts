@@ -14,7 +14,7 @@ import {
   readOptions,
 } from '../../shared/check-options.ts'
 import { type Selection, selectFaults } from '../fault-selection.ts'
-import type { FaultName, InjectedFault } from '../faults.ts'
+import { type FaultName, faultNames, type InjectedFault } from '../faults.ts'
 import type { FaultTestReport } from '../report.ts'
 import type { Run } from '../run.ts'
 import { sharedChecks, testAll } from '../test-all.ts'
@@ -98,6 +98,7 @@ export async function testProgram(givenCommand: readonly string[], given: Progra
   }
 }
 
+/** Leaves out refused connections, which a server can only reset, unless they were chosen. */
 function selectForProgram(clean: Run, options: Selection & { readonly quick?: boolean | undefined }): InjectedFault[] {
   const { outputs, writes } = clean
   const unwritten = [...outputs].find(([, lines]) => lines.length === 0)?.[0]
@@ -111,6 +112,6 @@ function selectForProgram(clean: Run, options: Selection & { readonly quick?: bo
       'Perhaps the sample data has nothing for it to do: change the data in `setup`. If it writes files, name them in `outputs`.'
     throw new SupportWorkspaceError('The program writes nothing to the service, so nothing is compared.', { hint })
   }
-  const faults = options.faults ?? (options.quick ? quickFaults : undefined)
-  return selectFaults(clean, { ...options, faults }).filter(({ fault }) => fault !== 'refused')
+  const faults = options.faults ?? (options.quick ? quickFaults : faultNames.filter((name) => name !== 'refused'))
+  return selectFaults(clean, { ...options, faults })
 }
