@@ -218,7 +218,7 @@ for (const [number, [title, file, from, to]] of sabotages.entries()) {
   if (wanted.length > 0 && !wanted.includes(number)) continue
   const copy = mkdtempSync(join(tmpdir(), 'sabotage-'))
   for (const name of readdirSync(root)) {
-    if (name === 'src' || name === 'test' || name.endsWith('.ts') || name.endsWith('.json')) {
+    if (['src', 'test', 'proofs'].includes(name) || name.endsWith('.ts') || name.endsWith('.json')) {
       // The runtimes and job engines that other tests install are large.
       const filter = (path: string) => !path.endsWith('node_modules')
       cpSync(join(root, name), join(copy, name), { recursive: true, filter })
@@ -229,11 +229,16 @@ for (const [number, [title, file, from, to]] of sabotages.entries()) {
     readFileSync(join(root, 'src', file), 'utf8').replace(from, () => to),
   )
   const start = Date.now()
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    ['node_modules/vitest/vitest.mjs', 'run', 'test/approvals', '--bail=1', '--reporter=verbose'],
-    { cwd: copy, encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' }, timeout: 600_000 },
-  )
+  const run = (...tests: string[]) =>
+    spawnSync(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...tests, '--bail=1', '--reporter=verbose'], {
+      cwd: copy,
+      encoding: 'utf8',
+      env: { ...process.env, NO_COLOR: '1' },
+      timeout: 600_000,
+    })
+  const tested = run('test/approvals')
+  const { status, stdout, stderr } =
+    tested.status === 0 ? run('--config', 'vitest.slow.config.ts', 'proofs/approvals') : tested
   const first = /FAIL +\S+ > (.*)\n(.*)/.exec(stdout + stderr)
   if (number === 0 && status !== 0) throw new Error(`The tests fail without a sabotage.\n${stdout}${stderr}`)
   if (number > 0) count += 1

@@ -1,11 +1,28 @@
-// The orders of the approvals with two switches between actors in memory, and with one on each storage.
+// The orders of the approvals: with one switch between actors in memory, and before a release with two, and on each storage.
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../../src/storage/index.ts'
-import { type Counts, explore } from '../../test/approvals/explore.ts'
-import { scenarios } from '../../test/approvals/scenarios.ts'
 import { moduleFor, open } from '../../test/connections/helpers/open-storage.ts'
 import { describeOnStorages } from '../../test/connections/helpers/servers.ts'
 import { isFull } from '../is-full.ts'
+import { type Counts, explore } from './explore.ts'
+import { scenarios } from './scenarios.ts'
+
+const counts: Counts = { orders: 0, crossed: 0, states: {} }
+
+test.each(scenarios.map((each) => [each.title, each] as const))(
+  'nothing goes wrong with %s in any order',
+  async (_, scenario) => {
+    const before = counts.orders
+    await explore(scenario, { switches: 1 }, counts)
+    expect(counts.orders - before).toBeGreaterThan(3)
+  },
+)
+
+test('the orders cross a message with the write, which no look can see', () => {
+  console.log(`${counts.orders} orders, ${counts.crossed} crossed, ${JSON.stringify(counts.states)}`)
+  expect(counts.crossed).toBeGreaterThan(0)
+  expect(counts.states.sent).toBeGreaterThan(100)
+})
 
 const timeout = 6_000_000
 

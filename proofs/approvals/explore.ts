@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { KeyValueStorage } from 'support-workspace-sdk/storage'
 import { vi } from 'vitest'
-import { digestAtOnce } from '../journal/digest-at-once.ts'
+import { digestAtOnce } from '../../test/journal/digest-at-once.ts'
 import { type Act, Actor, approve, propose, World } from './world.ts'
 
 /** Actors that run beside each other, after a proposal was made and, by default, approved. */
