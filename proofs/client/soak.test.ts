@@ -9,7 +9,7 @@ import { Random } from '../../test/helpers/random.ts'
 import { turns } from '../../test/helpers/turns.ts'
 import { isFull } from '../is-full.ts'
 
-const seconds = isFull ? 600 : 10
+const seconds = isFull ? 600 : 5
 const loopsPerClient = 6
 
 /** The faults of about every second request. The latency exceeds the timeouts of two clients. */
