@@ -52,13 +52,17 @@ test('a call that nothing holds back needs no promise, no listener and no timer'
 })
 
 describe('an outage', () => {
-  test.each<[string, number | undefined, number]>([
-    ['lasts as long as the service asks', 3_600_000, 3_600_000],
-    ['lasts a short time if the service does not say', undefined, 128],
-  ])('%s', async (_, retryAfter, expected) => {
+  const longerThanTimers = 30 * 86_400_000
+
+  test.each<[string, number | undefined, number, canWait: boolean]>([
+    ['as long as the service asks', 3_600_000, 3_600_000, true],
+    ['a short time if the service does not say', undefined, 128, true],
+    ['30 days, which is longer than a timer can be', longerThanTimers, longerThanTimers, true],
+    ['30 days for a call that cannot wait', longerThanTimers, longerThanTimers, false],
+  ])('lasts %s', async (_, retryAfter, expected, canWait) => {
     const queue = makeQueue()
     await queue.refuse(retryAfter)
-    void queue.send()
+    void queue.send({ canWait })
     await vi.advanceTimersByTimeAsync(expected - 1)
     expect(queue.sent).toHaveLength(0)
     await vi.advanceTimersByTimeAsync(1)
@@ -105,17 +109,6 @@ describe('an outage', () => {
     void queue.limiter.acquire('another', new AbortController().signal, callOf())
     await vi.advanceTimersByTimeAsync(0)
     expect(queue.names).toBe('p')
-  })
-
-  test.each([true, false])('of 30 days holds, which is longer than a timer can be (canWait: %s)', async (canWait) => {
-    const wait = 30 * 86_400_000
-    const queue = makeQueue()
-    await queue.refuse(wait)
-    void queue.send({ canWait })
-    await vi.advanceTimersByTimeAsync(wait - 1_000)
-    expect(queue.sent).toHaveLength(0)
-    await vi.advanceTimersByTimeAsync(2_000)
-    expect(queue.sent).toHaveLength(1)
   })
 
   test('counts the refusals of one flight once', async () => {
@@ -318,24 +311,13 @@ describe('a background call', () => {
   })
 })
 
-test('calls that cannot wait for a rate do not overtake others that only wait for a request in flight', async () => {
-  const queue = makeQueue({ maxConcurrency: 1 })
-  const end = await queue.send()
-  for (const name of ['a', 'b', 'c']) {
-    void queue.send({ canWait: name === 'b', operation: name === 'c' ? post : get }, name)
-    await vi.advanceTimersByTimeAsync(1)
-  }
-  end()
-  for (let count = 1; count <= 3; count += 1) {
-    await vi.advanceTimersByTimeAsync(0)
-    queue.sent.at(-1)?.end()
-  }
-  expect(queue.names).toBe('abc')
-})
-
 test.each<[string, (index: number) => object]>([
   ['of the same millisecond, whatever their operations,', (index) => ({ operation: index % 2 === 0 ? post : get })],
   ['whose start a custom limiter leaves out', () => ({ startedAt: undefined })],
+  [
+    'of which some cannot wait for a rate, if only a request in flight holds them,',
+    (index) => ({ canWait: index === 1 }),
+  ],
 ])('calls %s are sent in their order', async (_, callOf) => {
   const queue = makeQueue({ maxConcurrency: 1 })
   const end = await queue.send()
@@ -415,6 +397,18 @@ describe('the rate of an operation', () => {
     expect(queue.limiter.getRate('org', get)).toEqual(expected && expect.closeTo(expected, 0))
   })
 
+  test('is told for ten minutes, beside the ceiling of the key, and not of others', async () => {
+    const queue = makeQueue()
+    const { limiter } = queue
+    const rates = () => [undefined, get, post].map((operation) => limiter.getRate('org', operation))
+    expect(rates()).toEqual([undefined, undefined, undefined])
+    await play(queue, limited)
+    limiter.setRate('org', 100)
+    expect(rates()).toEqual([100, expect.closeTo(9.524, 3), undefined])
+    await play(queue, '+', 600_300)
+    expect(rates()).toEqual([100, undefined, undefined])
+  })
+
   test('is not lowered by calls that were sent before it was known', async () => {
     const queue = makeQueue()
     await play(queue, busy)
@@ -454,25 +448,6 @@ describe('the rate of an operation', () => {
       expect((await untilProbe()).calls).toBe(next)
     },
   )
-})
-
-test('getRate tells the ceiling and the rate of an operation for ten minutes, and knows nothing of others', async () => {
-  const { limiter, send } = makeQueue()
-  expect([limiter.getRate('org'), limiter.getRate('org', get)]).toEqual([undefined, undefined])
-  for (const isServed of [false, ...Array<boolean>(20).fill(true), false, false]) {
-    const end = await send({ canWait: false })
-    end(isServed ? undefined : { retryAfter: undefined })
-    await vi.advanceTimersByTimeAsync(100)
-  }
-  limiter.setRate('org', 100)
-  expect([undefined, get, post].map((operation) => limiter.getRate('org', operation))).toEqual([
-    100,
-    expect.closeTo(9.524, 3),
-    undefined,
-  ])
-  await vi.advanceTimersByTimeAsync(600_200)
-  await send({ canWait: false })
-  expect(limiter.getRate('org', get)).toBeUndefined()
 })
 
 test('maxConcurrency is the most of a key that is in flight', async () => {
