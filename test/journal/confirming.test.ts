@@ -3,7 +3,7 @@ import type { FindEffect, OnceOptions, WriteCheck } from 'support-workspace-sdk/
 import type { FaultRule } from 'support-workspace-sdk/sandbox'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { rejection } from '../helpers/client.ts'
-import { absent, body_html, fetchOf, open, skipWaits, unconfirmed } from './helpers.ts'
+import { absent, body_html, fetchWithMe, open, skipWaits, unconfirmed } from './helpers.ts'
 
 beforeEach(skipWaits)
 
@@ -87,9 +87,7 @@ describe('the scopes that confirm a write', () => {
 
   test.each([null, []])('may be unknown: %j', async (unknown) => {
     const { sandbox, start, sent } = open()
-    const fetch = fetchOf(sandbox, async (response, url) =>
-      url.endsWith('/me') ? Response.json({ ...(await response.json()), scopes: unknown }) : response,
-    )
+    const fetch = fetchWithMe(sandbox, { scopes: unknown })
     const { reply } = start({ fetch, accessToken: sandbox.issueToken({ actor: 'self', scopes }) })
     expect(await reply()).toMatchObject({ id: sent()[0] })
   })

@@ -285,14 +285,16 @@ describe('`find` of the caller', () => {
   })
 
   test('cannot change what was sent', async () => {
-    const { journal, conversation } = openWith({ status: 503 })
+    const { journal, conversation, create } = openWith({ status: 503 })
     const find: FindEffect = async (_, { path, body }) => {
       Object.assign(path, { conversation_id: 'another' })
       Object.assign(body, { body_html: 'another' })
       return []
     }
-    const once = journal.once('reply', (client) => client.messages.create(conversation, { body_html }), { find })
-    expect(await rejection(once)).toMatchObject({ conversation, text: JSON.stringify({ body_html }) })
+    expect(await rejection(journal.once('reply', create, { find }))).toMatchObject({
+      conversation,
+      text: JSON.stringify({ body_html }),
+    })
   })
 
   test('is told what was sent, when and by whom', async () => {

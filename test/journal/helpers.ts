@@ -42,13 +42,14 @@ export function open(options: SandboxOptions = {}) {
   const conversation = sandbox.state.conversations[0]?.id ?? ''
   const start = (client: Client = {}, journal: Partial<WriteJournalOptions<'self'>> = {}) =>
     new Process(conversation, { workspace: clientOf(sandbox, client), storage, ...journal })
+  const create = (client: SupportWorkspace<'self'>) => client.messages.create(conversation, { body_html })
   /** The ids of the messages that were sent since. */
   const sent = () => sandbox.state.writes.filter(({ operation }) => operation === 'createMessage').map(({ id }) => id)
   /** Starts a process on a storage in memory with other methods. */
   const on = (methods: Partial<KeyValueStorage>) => start({}, { storage: { ...memoryStorage(), ...methods } })
   /** Lets the next message meet a fault. */
   const fail = (fault: Partial<FaultRule>) => sandbox.faults.add({ method: 'POST', path: messages, ...fault })
-  return { sandbox, storage, conversation, start, on, sent, fail, ...start() }
+  return { sandbox, storage, conversation, start, on, create, sent, fail, ...start() }
 }
 
 /** The same, where the first message meets a fault. */
@@ -63,6 +64,14 @@ type Change = (response: Response, url: string, init: Parameters<WebFetch>[1]) =
 /** Returns the `fetch` of a sandbox whose responses are changed on their way. */
 export function fetchOf({ fetch }: Sandbox, change: Change): WebFetch {
   return async (url, init) => change(await fetch(url, init as RequestInit), url, init)
+}
+
+/** The same, where `/me` has other values while `isChanged` returns true. */
+export function fetchWithMe(sandbox: Sandbox, change: object, isChanged = () => true): WebFetch {
+  return fetchOf(sandbox, async (response, url) => {
+    if (!url.endsWith('/me') || !isChanged()) return response
+    return Response.json({ ...((await response.json()) as object), ...change }, response)
+  })
 }
 
 export function clientOf({ url: baseUrl, fetch, issueToken }: Sandbox, options: Client = {}): SupportWorkspace<'self'> {

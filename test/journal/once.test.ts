@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import type { CallOptions, ClientOptions, Middleware, SupportWorkspace } from 'support-workspace-sdk'
+import type { ClientOptions, Middleware, SupportWorkspace } from 'support-workspace-sdk'
 import { type UnconfirmedWriteError, WriteJournal } from 'support-workspace-sdk/journal'
 import type { FaultRule, SandboxOptions } from 'support-workspace-sdk/sandbox'
 import { type KeyValueStorage, memoryStorage, sqliteStorage } from 'support-workspace-sdk/storage'
@@ -14,6 +14,7 @@ import {
   decoded,
   encoded,
   fetchOf,
+  fetchWithMe,
   open,
   openWith,
   skipWaits,
@@ -227,9 +228,9 @@ describe('the key', () => {
     expect(sent()).toHaveLength(1)
   })
 
-  test.each([undefined, { organization: null }])('is refused if the organization is %j', async (identity) => {
+  test.each([undefined, null])('is refused if the organization is %j', async (organization) => {
     const { sandbox, start, sent } = open()
-    const fetch = fetchOf(sandbox, (response, url) => (url.endsWith('/me') ? Response.json({ ...identity }) : response))
+    const fetch = fetchWithMe(sandbox, { organization })
     const replied = start({ fetch, validation: 'off' }).reply()
     await expect(replied).rejects.toThrow('The service does not tell the organization of the token.')
     expect(sent()).toEqual([])
@@ -237,11 +238,7 @@ describe('the key', () => {
 
   test.each([null, 5, {}, [], true])('belongs to nobody if the id of the user is %j', async (id) => {
     const { sandbox, start, sent } = open()
-    const fetch = fetchOf(sandbox, async (response, url) => {
-      if (!url.endsWith('/me')) return response
-      return Response.json({ ...((await response.json()) as object), user: { id } }, response)
-    })
-    const { journal, reply } = start({ fetch, validation: 'off' })
+    const { journal, reply } = start({ fetch: fetchWithMe(sandbox, { user: { id } }), validation: 'off' })
     expect(await reply()).toMatchObject({ id: sent()[0] })
     expect(await journal.list()).toHaveLength(1)
     expect(await start().reply()).toEqual({ id: sent()[0] })
@@ -306,35 +303,23 @@ describe('the function', () => {
   })
 
   test('sends nothing through a second journal', async () => {
-    const { journal, storage, sent, conversation } = open()
-    const nested = journal.once('reply', (workspace) =>
-      new WriteJournal({ workspace, storage }).once('inner', (client) =>
-        client.messages.create(conversation, { body_html }),
-      ),
-    )
+    const { journal, storage, sent, create } = open()
+    const nested = journal.once('reply', (workspace) => new WriteJournal({ workspace, storage }).once('inner', create))
     const message = expect.stringContaining('comes from `once` of another journal.')
     expect(await rejection(nested)).toMatchObject({ name: 'InvalidArgumentError', message })
     expect(sent()).toEqual([])
     expect(await journal.list()).toEqual([])
   })
 
-  test('may add middleware to its client', async () => {
-    const { journal, sent, conversation } = open()
-    const { id } = await journal.once('reply', (client) =>
-      client.withOptions({ middleware: (call, next) => next(call) }).messages.create(conversation, { body_html }),
-    )
-    expect(sent()).toEqual([id])
-  })
-
   test('gets the error of its call, also if the body of a refusal stalls', async () => {
-    const { sandbox, start, conversation } = open()
+    const { sandbox, start, create } = open()
     const stalled = () => new Response(new ReadableStream(), { status: 422 })
     const { journal } = start({
       timeout: 1_000,
       fetch: fetchOf(sandbox, (response, _, { method }) => (method === 'POST' ? stalled() : response)),
     })
-    const refused = journal.once('reply', ({ messages }) => messages.create(conversation, { body_html }))
-    expect(await rejection(refused)).toMatchObject({ name: 'UnprocessableError', status: 422, outcome: 'refused' })
+    const refused = await rejection(journal.once('reply', create))
+    expect(refused).toMatchObject({ name: 'UnprocessableError', status: 422, outcome: 'refused' })
     expect(await journal.list()).toEqual([])
   })
 
@@ -372,41 +357,37 @@ describe('the function', () => {
       }),
     ],
   ])('keeps the record if the signal %s aborts with the error of another call', async (place, optionsFor) => {
-    const { sandbox, start, sent, conversation } = open()
+    const { sandbox, start, sent, reply } = open()
     const other = await rejection(start().workspace.conversations.update('none', { pinned: true }))
     expect(other).toMatchObject({ outcome: 'refused' })
-    const { journal } = start(optionsFor(other))
+    const process = start(optionsFor(other))
     const controller = new AbortController()
     const signal = place === 'of the call' ? controller.signal : undefined
     sandbox.faults.add({ method: 'POST', latency: 400 })
-    const once = (options: CallOptions) =>
-      journal.once('reply', (client) => client.messages.create(conversation, { body_html }, options))
-    const first = rejection(once({ signal }))
+    const first = rejection(process.reply('reply', {}, body_html, { signal }))
     await vi.advanceTimersByTimeAsync(200)
     controller.abort(other)
     expect(await first).toBe(other)
-    expect(await journal.get('reply')).toMatchObject({ state: 'sending' })
+    expect(await process.journal.get('reply')).toMatchObject({ state: 'sending' })
     await vi.advanceTimersByTimeAsync(1_000)
-    expect(
-      await start().journal.once('reply', (client) => client.messages.create(conversation, { body_html })),
-    ).toEqual({ id: sent()[0] })
+    expect(await reply()).toEqual({ id: sent()[0] })
     expect(sent()).toHaveLength(1)
   })
 
   test('must write through the client that it gets', async () => {
-    const { journal, workspace, conversation } = open()
-    const outside = journal.once('reply', () => workspace.messages.create(conversation, { body_html }))
+    const { journal, workspace, create } = open()
+    const outside = journal.once('reply', () => create(workspace))
     const error = await rejection(outside)
     expect(error).toMatchObject({ message: expect.stringContaining('sent no write'), remedy: 'fix' })
     expect(error).not.toHaveProperty('outcome')
   })
 
   test('cannot write after it has ended', async () => {
-    const { journal, conversation, sandbox, storage } = open()
+    const { journal, create, sandbox, storage } = open()
     const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
     let late: PromiseLike<unknown> | undefined
     const early = journal.once('reply', async (client) => {
-      late = isOver.then(() => client.messages.create(conversation, { body_html }))
+      late = isOver.then(() => create(client))
     })
     await expect(early).rejects.toThrow('sent no write')
     end()
@@ -418,39 +399,39 @@ describe('the function', () => {
   })
 
   test('need not wait for its write, and may return what it likes', async () => {
-    const { journal, conversation, sent } = open()
+    const { journal, create, sent } = open()
     const result = await journal.once('reply', async (client) => {
-      void client.messages.create(conversation, { body_html })
+      void create(client)
       return 'begun'
     })
     expect(result).toEqual({ id: sent()[0], data: 'begun' })
   })
 
   test('cannot hide that its write failed', async () => {
-    const { journal, conversation } = openWith({ status: 422 })
-    const create = (client: SupportWorkspace<'self'>) => client.messages.create(conversation, { body_html })
-    expect(await rejection(journal.once('reply', (client) => create(client).catch(() => 'hidden')))).toMatchObject({
-      name: 'UnprocessableError',
-    })
+    const { journal, create } = openWith({ status: 422 })
+    const hiding = journal.once('reply', (client) => create(client).catch(() => 'hidden'))
+    expect(await rejection(hiding)).toMatchObject({ name: 'UnprocessableError' })
   })
 
   test('fails with its own error, also after the write', async () => {
-    const { journal, conversation } = open()
+    const { journal, create } = open()
     const failure = new Error('later')
     const late = journal.once('reply', async (client) => {
-      await client.messages.create(conversation, { body_html })
+      await create(client)
       throw failure
     })
     expect(await rejection(late)).toBe(failure)
     expect((await journal.get('reply'))?.state).toBe('applied')
   })
 
-  test('keeps the options of its client', async () => {
-    const { sandbox, journal, conversation } = openWith({ status: 429, retryAfter: 1 })
-    await journal.once('reply', (client) =>
-      client.withOptions({ headers: { 'x-job': '7' } }).messages.create(conversation, { body_html }),
-    )
-    expect(sandbox.requests.at(-1)?.headers['x-job']).toBe('7')
+  test('may give its client headers and middleware', async () => {
+    const { sandbox, journal, create, sent } = openWith({ status: 429, retryAfter: 1 })
+    const options: Partial<ClientOptions<'self'>> = {
+      headers: { 'x-job': '7' },
+      middleware: (call, next) => next(call),
+    }
+    const { id } = await journal.once('reply', (client) => create(client.withOptions(options)))
+    expect([sandbox.requests.at(-1)?.headers['x-job'], sent()]).toEqual(['7', [id]])
   })
 
   test('that is aborted before a second attempt leaves does not forget the first one', async () => {
@@ -628,18 +609,11 @@ test.each<[string, Partial<FaultRule>, (world: ReturnType<typeof open>) => Promi
 })
 
 describe('two keys with the same text in one place', () => {
-  test('do not take the effect of each other', async () => {
-    const { reply, sent, fail } = open()
-    await reply('one')
-    fail({ status: 503 })
-    expect(await rejection(reply('two'))).toMatchObject(absent)
-    expect(sent()).toHaveLength(1)
-  })
-
-  test('do not take the effect of each other after `forget`', async () => {
+  test('do not take the effect of each other, also after `forget`', async () => {
     const { journal, reply, sent } = openWith({ status: 503 })
     expect(await rejection(reply('one'))).toMatchObject(absent)
     await reply('two')
+    expect(await rejection(reply('one'))).toMatchObject(absent)
     await reply('three', {}, '<p>Three</p>')
     await vi.advanceTimersByTimeAsync(3_600_000)
     expect(await journal.forget(3_600_000)).toBe(1)
