@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
-import type { Hooks } from '../../src/index.ts'
+import type { Hooks, SupportWorkspace } from '../../src/index.ts'
 import { type Connection, ConnectionStore } from '../../src/oauth/index.ts'
 import type { AccessToken } from '../../src/shared/access-token.ts'
 import { rejection } from '../helpers/client.ts'
@@ -23,7 +23,8 @@ describe.each([
   test('reads a saved connection in another store, as after a restart', async () => {
     const saved = await store().save(sandbox.issueToken({ actor: 'self' }))
     expect(await store().get(saved.key)).toEqual(saved)
-    const workspace = await store().workspace(saved.key)
+    const workspace = await store().workspace(saved.key, { actor: 'self' })
+    expectTypeOf(workspace).toEqualTypeOf<SupportWorkspace<'self'>>()
     expect((await workspace.me()).user?.id).toBe(saved.user?.id)
   })
 
@@ -252,13 +253,4 @@ test('the hooks of a client are called after those of the store, with the key as
   ])
   expect(lines.length).toBeGreaterThan(3)
   expect(lines.join()).not.toContain(key)
-})
-
-test('workspace with an actor returns a client with the calls of that actor', async () => {
-  const store = makeStore(sandbox)
-  const { key } = await store.save(sandbox.issueToken({ actor: 'self' }))
-  const workspace = await store.workspace(key, { actor: 'self' })
-  const [conversation] = (await workspace.conversations.list()).data
-  const message = await workspace.messages.create(conversation?.id ?? '', { body_html: '<p>On it.</p>' })
-  expect(message.body_html).toBe('<p>On it.</p>')
 })

@@ -11,7 +11,7 @@ import {
   serializeTransaction,
 } from '../../src/oauth/index.ts'
 import { rejection } from '../helpers/client.ts'
-import { callbackOf, code, loginError, makeApp, redirectUri, scope, stateOf } from './helpers/login.ts'
+import { callbackOf, code, loginError, makeApp, redirectUri, scope, startLogin, stateOf } from './helpers/login.ts'
 import { accessToken, goodResponse, jsonResponse, useTokenEndpoint } from './helpers/token-endpoint.ts'
 
 const endpoint = await useTokenEndpoint()
@@ -19,13 +19,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Starts a login, and returns a function that finishes it with a callback. */
-async function start(options: Partial<OAuthAppOptions> = {}) {
-  const app = makeApp(endpoint.url, options)
-  const login = await app.startLogin({ scope })
-  const finish = (callback: string | URL | Request = callbackOf(login)) => app.finishLogin(callback, login.transaction)
-  return { app, login, finish }
-}
+const start = (options?: Partial<OAuthAppOptions>) => startLogin(endpoint.url, options)
 
 /** Finishes a login with the callback from `attack`. It must fail with `reason` before anything is sent. */
 async function refused(reason: LoginErrorReason, attack: (login: StartedLogin) => string | URL | Request) {

@@ -15,7 +15,7 @@ import { fromRequest, rejection } from '../helpers/client.ts'
 import { encodedForms } from '../helpers/encoded-forms.ts'
 import { printedForms } from '../helpers/printed-forms.ts'
 import { settled } from '../helpers/settled.ts'
-import { callbackOf, clientSecret, code, makeApp, redirectUri, scope, stateOf } from './helpers/login.ts'
+import { callbackOf, clientSecret, code, makeApp, redirectUri, scope, startLogin, stateOf } from './helpers/login.ts'
 import { accessToken, jsonResponse, type Responder, useTokenEndpoint } from './helpers/token-endpoint.ts'
 
 const sealSecret = 'a secret of this app, 32 characters or more'
@@ -99,8 +99,7 @@ describe('reveals no secret in the error', () => {
     ]
     for (const clientAuthentication of ['client_secret_post', 'client_secret_basic'] as const) {
       for (const finish of finishes) {
-        const app = makeApp(endpoint.url, { ...options, clientAuthentication })
-        const login = await app.startLogin({ scope })
+        const { app, login } = await startLogin(endpoint.url, { ...options, clientAuthentication })
         const secrets = secretsOf(login)
         yield { error: await rejection(finish(app, login, callbackOf(login))), secrets }
       }
@@ -119,13 +118,12 @@ describe('reveals no secret in the error', () => {
     ['with an error that quotes it', (known) => ({ error: known })],
     ['with a description that quotes it', (known) => ({ error: `denied ${code}`, error_description: known })],
   ])('of a callback %s', async (_title, change) => {
-    const app = makeApp(endpoint.url, { clientAuthentication: 'client_secret_basic' })
-    const login = await app.startLogin({ scope })
+    const { login, finish } = await startLogin(endpoint.url, { clientAuthentication: 'client_secret_basic' })
     const secrets = secretsOf(login)
     // What the app has not sent is not known to it.
     const unknown = [accessToken, sealSecret].flatMap(encodedForms)
     const callback = callbackOf(login, change(secrets.filter((secret) => !unknown.includes(secret)).join(' ')))
-    expectNoLeak(await rejection(app.finishLogin(callback, login.transaction)), secrets)
+    expectNoLeak(await rejection(finish(callback)), secrets)
   })
 
   const faults: [string, Partial<OAuthAppOptions>][] = [
@@ -143,10 +141,9 @@ describe('reveals no secret in the error', () => {
 
   test('of a timeout', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
-    const app = makeApp(endpoint.url, { fetch: () => new Promise(() => {}) })
-    const login = await app.startLogin({ scope })
+    const { login, finish } = await startLogin(endpoint.url, { fetch: () => new Promise(() => {}) })
     const secrets = secretsOf(login)
-    const outcome = rejection(app.finishLogin(callbackOf(login), login.transaction))
+    const outcome = rejection(finish())
     await vi.advanceTimersByTimeAsync(30_000)
     const error = await settled(outcome)
     expect(error).toMatchObject({ name: 'TimeoutError' })

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import {
+  type ExchangeOptions,
   LoginError,
   type LoginErrorReason,
   OAuthApp,
@@ -15,6 +16,15 @@ export const scope = ['conversations:read', 'messages:write'] as const
 
 export function makeApp(baseUrl: string, options: Partial<OAuthAppOptions> = {}): OAuthApp {
   return new OAuthApp({ baseUrl, clientId: 'app_abc123', clientSecret, redirectUri, ...options })
+}
+
+/** Starts a login, and returns a function that finishes it with a callback. */
+export async function startLogin(baseUrl: string, options: Partial<OAuthAppOptions> = {}) {
+  const app = makeApp(baseUrl, options)
+  const login = await app.startLogin({ scope })
+  const finish = (callback: string | URL | Request = callbackOf(login), exchange?: ExchangeOptions) =>
+    app.finishLogin(callback, login.transaction, exchange)
+  return { app, login, finish }
 }
 
 export function stateOf(login: StartedLogin): string {
