@@ -1,18 +1,12 @@
 import { describe, expect, test, vi } from 'vitest'
 import { RecordFormat } from '../../src/connections/connection-record.ts'
 import { ConnectionStore, type StoragePage } from '../../src/oauth/index.ts'
-import { failingCallbacks } from '../helpers/failing-callbacks.ts'
+import { failingCallbacks, thrower } from '../helpers/failing-callbacks.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'
 import { mapStorage, watched } from './helpers/storages.ts'
 import { storeError } from './helpers/store.ts'
 
 const baseUrl = 'https://service.example'
-
-async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
-  const all: Item[] = []
-  for await (const item of items) all.push(item)
-  return all
-}
 
 /** A store with connections on a storage that lists pages of ten. */
 async function storeOf(count: number) {
@@ -47,10 +41,10 @@ describe('list', () => {
   test('iterates the same connections as toArray, with and without a filter', async () => {
     const { store } = await storeOf(50)
     const keys = (connections: readonly { key: string }[]) => connections.map(({ key }) => key).sort()
-    expect(keys(await collect(store.list()))).toEqual(keys(await store.list().toArray()))
-    expect(keys(await collect(store.list({ organization: 'o7' })))).toEqual(['app.a.o7'])
-    expect(keys(await collect(store.list({ organization: 'o7', actor: 'app' })))).toEqual(['app.a.o7'])
-    expect(await collect(store.list({ organization: 'o7', actor: 'self' }))).toEqual([])
+    expect(keys(await Array.fromAsync(store.list()))).toEqual(keys(await store.list().toArray()))
+    expect(keys(await Array.fromAsync(store.list({ organization: 'o7' })))).toEqual(['app.a.o7'])
+    expect(keys(await Array.fromAsync(store.list({ organization: 'o7', actor: 'app' })))).toEqual(['app.a.o7'])
+    expect(await Array.fromAsync(store.list({ organization: 'o7', actor: 'self' }))).toEqual([])
   })
 
   test.each<[string, () => unknown]>([['returns', () => {}], ...failingCallbacks(new Error('no log'))])(
@@ -60,7 +54,7 @@ describe('list', () => {
       items.set(placeOf(1), 'spoiled')
       const onUnreadable = vi.fn(callback as () => void)
       const unhandled = await unhandledDuring(async () => {
-        expect(await collect(store.list({}, { onUnreadable }))).toHaveLength(2)
+        expect(await Array.fromAsync(store.list({}, { onUnreadable }))).toHaveLength(2)
         expect(await store.list({}, { onUnreadable }).toArray()).toHaveLength(2)
       })
       const error = expect.objectContaining({ reason: 'entry_damaged', key: 'app.a.o1' })
@@ -68,6 +62,7 @@ describe('list', () => {
       expect(unhandled).toEqual([])
     },
   )
+
   test('toArray returns a connection once if the storage lists its key twice', async () => {
     const { store, storage, items } = await storeOf(3)
     items.set(placeOf(1), 'spoiled')
@@ -77,7 +72,7 @@ describe('list', () => {
     }
     expect(await store.list().toArray()).toHaveLength(2)
     // An iteration would have to remember every key.
-    expect(await collect(store.list())).toHaveLength(4)
+    expect(await Array.fromAsync(store.list())).toHaveLength(4)
   })
 
   async function* pages(...values: unknown[]) {
@@ -87,11 +82,9 @@ describe('list', () => {
     }
   }
   const failure = new Error('EMFILE')
-  const fail = () => {
-    throw failure
-  }
+
   test.each<[string, () => unknown]>([
-    ['throws', fail],
+    ['throws', thrower(failure)],
     ['returns an error', () => failure],
     ['returns a value that is not iterable', () => 7],
     ['lists no pages', () => pages(7)],
@@ -101,7 +94,7 @@ describe('list', () => {
     const storage = { ...mapStorage(), list: list as () => AsyncIterable<StoragePage> }
     const store = new ConnectionStore({ baseUrl, storage })
     expect(await storeError(store.list().toArray())).toMatchObject({ reason: 'storage_failed', key: undefined })
-    expect(await storeError(collect(store.list()))).toMatchObject({ reason: 'storage_failed' })
+    expect(await storeError(Array.fromAsync(store.list()))).toMatchObject({ reason: 'storage_failed' })
     expect(await storeError(store.reseal())).toMatchObject({ reason: 'storage_failed' })
   })
 })

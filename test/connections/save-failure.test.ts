@@ -5,7 +5,7 @@ import {
   ConnectionNotSavedError,
   ConnectionStore,
   ConnectionStoreError,
-  memoryStorage,
+  type ConnectionStoreOptions,
 } from '../../src/oauth/index.ts'
 import { AccessToken } from '../../src/shared/access-token.ts'
 import { rejection } from '../helpers/client.ts'
@@ -103,10 +103,11 @@ describe('a /me response without an identity', () => {
     scopes: ['users:read'],
     user: { id: 'u' },
   }
-  const storeWith = (me: unknown) =>
+  const storeWith = (me: unknown, options: Partial<ConnectionStoreOptions> = {}) =>
     new ConnectionStore({
       baseUrl: 'https://service.example',
       client: { fetch: async () => Response.json(me), validation: 'off' },
+      ...options,
     })
 
   test.each<[string, object]>([
@@ -134,15 +135,10 @@ describe('a /me response without an identity', () => {
     ['a scope', (token) => ({ scopes: [token] })],
   ])('is refused if it repeats the token as %s, which a connection would show', async (_, change) => {
     const token = 'abcdefabcdef0123456789'
-    const storage = memoryStorage()
-    let me: object = whole
-    const store = new ConnectionStore({
-      baseUrl: 'https://service.example',
-      storage,
-      client: { fetch: async () => Response.json(me), validation: 'off' },
-    })
+    const me = { ...whole }
+    const store = storeWith(me)
     const { key } = await store.save(token)
-    me = { ...whole, ...change(token) }
+    Object.assign(me, change(token))
     for (const error of [await notSaved(store.save(token)), await store.verify(key).catch((thrown) => thrown)]) {
       expect(error.reason).toBe('identity_incomplete')
       expect(printedForms(error).join('\n')).not.toContain(token)
@@ -158,9 +154,7 @@ describe('a /me response without an identity', () => {
 
   test('is refused without the application of the store', async () => {
     const { application: _, ...unnamed } = { ...whole, actor: 'app' }
-    const client = { fetch: async () => Response.json(unnamed), validation: 'off' } as const
-    const store = new ConnectionStore({ baseUrl: 'https://service.example', clientId: 'app', client })
-    expect((await notSaved(store.save('token'))).reason).toBe('identity_mismatch')
+    expect((await notSaved(storeWith(unnamed, { clientId: 'app' }).save('token'))).reason).toBe('identity_mismatch')
   })
 
   test('is reported if it is not an object', async () => {
