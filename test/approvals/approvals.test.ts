@@ -423,14 +423,9 @@ describe('a lost response', () => {
   })
 
   test('of a change is found, although the draft has read the message', async () => {
-    const { sandbox, conversation, workspace, approvals, approve, send } = open()
-    const path = {
-      conversation_id: conversation,
-      id: (await workspace.messages.create(conversation, { body_html })).id,
-    }
-    await approvals.propose('r', (client) =>
-      client.messages.update(path.conversation_id, path.id, { body_html: 'New' }),
-    )
+    const { sandbox, conversation, workspace, approvals, create, approve, send } = open()
+    const { id } = await create(workspace)
+    await approvals.propose('r', (client) => client.messages.update(conversation, id, { body_html: 'New' }))
     await approve()
     sandbox.faults.add({ method: 'PATCH', drop: 'after-effect' })
     expect([await send(), await send()]).toEqual([['unconfirmed'], ['sent']])
@@ -619,16 +614,14 @@ describe('what is stored', () => {
     )
 
     test('of what was sent tells which, and decides nothing', async () => {
-      const { storage, approvals, propose } = open()
+      const { storage, approvals, propose, approve } = open()
       const { known } = await propose(body_html, {}, 'one')
       await propose('<p>Two.</p>', {}, 'two')
-      const both = async (key: string) =>
-        approvals.approve(key, { digest: (await approvals.get(key))?.digest ?? '', by: 'may' })
-      await both('one')
+      await approve({}, 'one')
       await Array.fromAsync(approvals.send())
       const [note = ''] = (await Array.fromAsync(storage.list('approvals:sent:'))).flat().map(([key]) => key)
       await garbage(storage, note)
-      await both('two')
+      await approve({}, 'two')
       const error = await rejection(Array.fromAsync(approvals.send()))
       expect(error).toMatchObject({ name: 'ApprovalsError', message: expect.stringContaining(note), remedy: 'fix' })
       expect(await approvals.get('two')).toMatchObject({ state: 'approved', known })
@@ -658,12 +651,11 @@ describe('what is stored', () => {
     /** What somebody puts where a message would be noted. */
     let forge: (key: string) => string | undefined = () => undefined
     const get = async (key: string) => (await inner.get(key)) ?? (key.startsWith('approvals:sent:') ? forge(key) : null)
-    const { sandbox, conversation, approvals, propose, send, sent } = open({ secret, storage: { ...inner, get } })
-    const digests: string[] = []
-    for (const key of ['one', 'two']) digests.push((await propose(`<p>${key}</p>`, {}, key)).digest)
-    await approvals.approve('one', { digest: String(digests[0]), by: 'may' })
+    const { sandbox, conversation, propose, approve, send, sent } = open({ secret, storage: { ...inner, get } })
+    for (const key of ['one', 'two']) await propose(`<p>${key}</p>`, {}, key)
+    await approve({}, 'one')
     expect(await send()).toEqual(['sent'])
-    await approvals.approve('two', { digest: String(digests[1]), by: 'may' })
+    await approve({}, 'two')
     sandbox.receiveMessage(conversation, 'Stop!')
     const entries = (await Array.fromAsync(inner.list('approvals:'))).flat()
     const first = sandbox.state.writes[0]?.id
@@ -760,13 +752,13 @@ describe('a write journal on the same storage', () => {
   /** A journal and approvals that send the same text. */
   function openBoth(options: Partial<ApprovalsOptions> = {}) {
     const world = open(options)
-    const { storage, workspace, create, approvals, propose, send, fail } = world
+    const { storage, workspace, create, approvals, propose, approve, send, fail } = world
     const journal = new WriteJournal({ workspace, storage, confirmTimeout: 10 })
     const once = () => journal.once('j', create)
     const sendApproved = async () => {
       if ((await approvals.get('a')) === undefined) {
-        const { digest } = await propose(body_html, { basis: null }, 'a')
-        await approvals.approve('a', { digest, by: 'may' })
+        await propose(body_html, { basis: null }, 'a')
+        await approve({}, 'a')
       }
       return send()
     }
@@ -990,24 +982,20 @@ test('what is approved anew after it was found absent is sent in the order of th
 })
 
 test('what was approved in the same millisecond is sent in the order of approval', async () => {
-  const { approvals, propose, send, sent } = open()
+  const { propose, approve, send, sent } = open()
   const keys = ['a', 'b', 'c']
-  const digests = new Map<string, string>()
-  for (const key of keys) digests.set(key, (await propose(`<p>${key}</p>`, { basis: null }, key)).digest)
+  for (const key of keys) await propose(`<p>${key}</p>`, { basis: null }, key)
   const now = Date.now()
-  for (const key of keys.toReversed()) await approvals.approve(key, { digest: digests.get(key) ?? '', by: 'may' })
+  for (const key of keys.toReversed()) await approve({}, key)
   expect(Date.now()).toBe(now)
   await send()
   expect(sent()).toEqual(['<p>c</p>', '<p>b</p>', '<p>a</p>'])
 })
 
 test('what an earlier version has approved is sent in the order of approval', async () => {
-  const { storage, conversation, approvals, approved, send, sent } = open()
+  const { storage, propose, approved, send, sent } = open()
   const keys = ['b', 'c', 'a']
-  for (const key of keys.toSorted())
-    await approvals.propose(key, (client) => client.messages.create(conversation, { body_html: `<p>${key}</p>` }), {
-      basis: null,
-    })
+  for (const key of keys.toSorted()) await propose(`<p>${key}</p>`, { basis: null }, key)
   for (const key of keys) await approved(key)
   for (const key of keys) {
     const name = `approvals:open:${key}`
@@ -1126,9 +1114,7 @@ test.each<[string, () => unknown, string]>([
   }),
   ['answers later', async () => true, 'has returned a promise'],
 ])('an `ignore` that %s postpones its own conversation', async (_, ignore, problem) => {
-  const sandbox = createSandbox({ conversations: 2, now: Date.now })
-  const [storage, workspace] = [memoryStorage(), clientOf(sandbox)]
-  const approvals = new Approvals({ workspace, storage, ignore: ignore as () => boolean })
+  const { sandbox, approvals, approve, start } = open({ ignore: ignore as () => boolean }, { conversations: 2 })
   const [one = '', two = ''] = sandbox.state.conversations.map(({ id }) => id)
   for (const [key, id] of [
     ['one', one],
@@ -1136,8 +1122,8 @@ test.each<[string, () => unknown, string]>([
     ['two', two],
   ] as const) {
     const basis = key === 'later' ? null : undefined
-    const { digest } = await approvals.propose(key, (client) => client.messages.create(id, { body_html }), { basis })
-    await approvals.approve(key, { digest, by: 'may' })
+    await approvals.propose(key, (client) => client.messages.create(id, { body_html }), { basis })
+    await approve({}, key)
     await vi.advanceTimersByTimeAsync(10)
   }
   await vi.advanceTimersByTimeAsync(1_000)
@@ -1153,7 +1139,7 @@ test.each<[string, () => unknown, string]>([
     ],
     [],
   ])
-  const fixed = new Approvals({ workspace, storage, ignore: () => true })
+  const fixed = start({}, { ignore: () => true })
   expect(await Array.fromAsync(fixed.send())).toMatchObject([
     { key: 'one', state: 'sent' },
     { key: 'later', state: 'sent' },
