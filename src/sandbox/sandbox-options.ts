@@ -270,6 +270,9 @@ const defaultApp = {
   scopes: allScopes as readonly ScopeName[],
 }
 
+/** The address of every interface, in each spelling that the platform resolves: `0.0.0.0`, `0`, `0x0`, `::`, `::0%lo`. */
+const everyAddress = /^(?:::ffff:)?[0:][0x.:]*(?:%.*)?$/i
+
 /** Checked {@link SandboxOptions} with every default filled in. */
 export type SandboxSettings = ReturnType<typeof readSandboxOptions>
 
@@ -278,7 +281,7 @@ export function readSandboxOptions(options: SandboxOptions) {
   const read = readOptions(options, optionChecks, 'the sandbox')
   const settings = withDefaults(read, defaults)
   const { host, allowedHosts, tokens = { self: undefined, app: undefined }, app } = settings
-  if ((host === '0.0.0.0' || host === '::') && allowedHosts.length === 0) {
+  if (everyAddress.test(host) && allowedHosts.length === 0) {
     throw new InvalidArgumentError(
       'host',
       `\`host\` is "${host}", which other machines reach, and \`allowedHosts\` is empty.`,

@@ -37,3 +37,10 @@ test('does not check the host in process, where the base URL stands for the serv
   const sandbox = createSandbox()
   expect((await sandbox.fetch('https://api.service.example/api/oauth/v1/me')).status).toBe(401)
 })
+
+test.each(['0.0.0.0', '0', '0x0', '0.0', '000.0.0.0', '::', '::0', '0:0:0:0:0:0:0:0', '::%lo', '::ffff:0.0.0.0'])(
+  'a server for other machines, with the host %s, needs the names that they use',
+  async (host) => {
+    await expect(start({ host })).rejects.toMatchObject({ name: 'InvalidArgumentError', argument: 'host' })
+  },
+)
