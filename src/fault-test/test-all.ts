@@ -1,7 +1,7 @@
 import { checkSignal } from '../core/index.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { throwIfAborted } from '../shared/abort.ts'
-import { type Check, checkObject, checkOneOf } from '../shared/check-options.ts'
+import { type Check, checkOneOf, checkPlain } from '../shared/check-options.ts'
 import { checkSelection, type Selection, selectionChecks } from './fault-selection.ts'
 import type { InjectedFault } from './faults.ts'
 import { judge } from './judgements.ts'
@@ -66,8 +66,9 @@ export async function testAll(tested: Tested): Promise<FaultTestReport> {
  */
 export function optionsWithout<Options extends object>(...own: readonly string[]): Check<Options> {
   return (name, options) => {
-    checkObject(name, options, `Pass an object, or leave it out.`)
-    const extra = own.find((each) => Reflect.get(options, each) !== undefined)
+    // A promise without `await` would be ignored.
+    const plain = checkPlain(name, options)
+    const extra = own.find((each) => plain[each] !== undefined)
     if (extra === undefined) return options as Options
     throw new InvalidArgumentError(
       name,

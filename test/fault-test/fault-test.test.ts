@@ -135,7 +135,8 @@ test.each<[what: string, options: object, message: string, job?: FaultTestJob]>(
   ['a check that is no function', { check: true }, '`check` must be a function'],
   ['a limiter that outlives a run', { client: { rateLimiter: {} } }, '`client` has `rateLimiter`, which each run gets'],
   ['its own clock', { sandbox: { now: Date.now } }, '`sandbox` has `now`, which each run gets from the fault test.'],
-  ['client options that are none', { client: 5 }, '`client` must be an object, not a number.'],
+  ['client options that are none', { client: 5 }, '`client` must be a plain object, not a number.'],
+  ['a promise of options', { sandbox: Promise.resolve({}) }, '`sandbox` must be a plain object, not a Promise.'],
   ['a signal that is none', { signal: new AbortController() }, '`signal` must be an AbortSignal'],
   ['a job that is no function', {}, '`job` must be a function, not an object.', {} as FaultTestJob],
 ])('rejects %s', async (_, options, message, job = readMe) => {

@@ -31,6 +31,7 @@ describe('rejects', () => {
       'no-such-program cannot be started: spawn no-such-program',
     ],
     ['an unknown option', sends, { output: ['a'] }, '`output` is not an option of `faultTestProgram`. Use one of: '],
+    ['a map of exits', sends, { exits: new Map([[3, 'verify']]) }, '`exits` must be a plain object, not a Map.'],
     ['an exit that means nothing', sends, { exits: { 3: 'ok' } }, '`exits[3]` is not supported. Pass one of: "done", '],
     ['a program that writes nothing', programOf("await call('me')"), {}, 'writes nothing to the service, so nothing'],
     ['a program that sends nothing', programOf(''), {}, 'The program sends no request to the sandbox. Take `url`'],

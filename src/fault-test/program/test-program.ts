@@ -7,8 +7,8 @@ import {
   checkFlag,
   checkFunction,
   checkInteger,
-  checkObject,
   checkOneOf,
+  checkPlain,
   checkText,
   mustBe,
   readOptions,
@@ -52,9 +52,9 @@ const checks = {
   cwd: checkFolder,
   outputs: checkOutputs,
   exits(name, value) {
-    checkObject(name, value, 'Pass an object such as `{ 3: "verify" }`.')
+    const exits = checkPlain(name, value, 'Pass an object such as `{ 3: "verify" }`.')
     return Object.fromEntries(
-      Object.entries(value).map(([code, end]) => [code, checkOneOf(`${name}[${code}]`, end, ends)]),
+      Object.entries(exits).map(([code, end]) => [code, checkOneOf(`${name}[${code}]`, end, ends)]),
     )
   },
   quick: checkFlag,
