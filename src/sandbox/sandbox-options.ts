@@ -26,7 +26,7 @@ export interface SandboxOptions {
   allowedHosts?: readonly string[]
   /**
    * Number of organizations that a person can choose from on the consent page. Each has the counts below. Each count
-   * can be up to 100,000. A million records in all fit into the memory that Node uses by default.
+   * can be up to 100,000, and all organizations together can have up to 1,000,000 records.
    * @default 2
    */
   organizations?: number
@@ -270,6 +270,9 @@ const defaultApp = {
   scopes: allScopes as readonly ScopeName[],
 }
 
+/** More would not fit into the memory that Node uses by default. */
+const maxRecords = 1_000_000
+
 /** The address of every interface, in each spelling that the platform resolves: `0.0.0.0`, `0`, `0x0`, `::`, `::0%lo`. */
 const everyAddress = /^(?:::ffff:)?[0:][0x.:]*(?:%.*)?$/i
 
@@ -290,6 +293,12 @@ export function readSandboxOptions(options: SandboxOptions) {
   }
   if (tokens.self !== undefined && tokens.self === tokens.app) {
     throw new InvalidArgumentError('tokens', '`self` and `app` must be two different tokens.', 'Change one of them.')
+  }
+  const { organizations, conversations, messagesPerConversation, contacts, members, tasks, segments } = settings
+  const inEach = 1 + conversations * (1 + messagesPerConversation) + contacts + members + tasks + segments
+  if (organizations * inEach > maxRecords) {
+    const problem = `The sandbox can hold up to ${maxRecords} records, not ${organizations * inEach}.`
+    throw new InvalidArgumentError('conversations', problem, 'Reduce the counts in the options.')
   }
   const { redirectUris, ...ownApp } = withDefaults(app ?? {}, defaultApp)
   return { ...settings, tokens, app: { ...ownApp, redirectUris: [...redirectUris] } }

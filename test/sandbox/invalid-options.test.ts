@@ -34,6 +34,7 @@ const sandboxOptions = {
     ['[::1'],
     ['*'],
     [undefined],
+    Array(1),
   ],
   organizations: count(1),
   conversations: count(0),
@@ -194,6 +195,14 @@ test.each(wrongRates)('createSandbox rejects %s as the limit of an organization'
   expect(message).toContain(
     `\`rateLimit(${id})\` must be a number of requests per s, min or h, such as "100/min", not `,
   )
+})
+
+test.each([
+  ['messages', { conversations: 1_000, messagesPerConversation: 1_000 }, 2_002_110],
+  ['organizations', { organizations: 100_000 }, 53_500_000],
+])('createSandbox rejects counts that multiply to too many %s', (_, counts, total) => {
+  const { message } = errorOf(() => createSandbox(counts))
+  expect(message).toBe(`The sandbox can hold up to 1000000 records, not ${total}. Reduce the counts in the options.`)
 })
 
 test.each([...wrongUris, null, {}, '', new URL('http://localhost/')])('registerRedirectUri rejects %s', (uri) => {
