@@ -281,7 +281,7 @@ describe('an approval', () => {
     await propose()
     expect(await rejection(approvals.approve('r', { by: 'may' } as never))).toMatchObject({ argument: 'digest' })
     expect(await rejection(approvals.approve('none', { digest: 'v1:0', by: 'may' }))).toMatchObject({
-      message: expect.stringContaining('does not exist'),
+      message: expect.stringMatching(/does not exist, .*Look for the key in `list`\.$/),
     })
   })
 
