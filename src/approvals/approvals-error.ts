@@ -38,12 +38,12 @@ export function notAllowed(
   step: string,
   now: ProposalEntry | undefined,
   problem?: string,
+  hint = now === undefined ? 'Look for the key in `list`.' : 'Read it with `get`, and show it to the person.',
 ): ApprovalsError {
   const { state, decisions } = now ?? { decisions: [] }
   const last = decisions.at(-1)
   const decided = last === undefined ? '' : ` (${last.decision} by ${last.by})`
   const what = problem ?? (state === undefined ? 'does not exist' : `is ${state}${decided}`)
-  const hint = now === undefined ? 'Look for the key in `list`.' : 'Read it with `get`, and show it to the person.'
   return new ApprovalsError(key, `The proposal "${key}" ${what}, so it cannot be ${step}.`, { hint }, now)
 }
 

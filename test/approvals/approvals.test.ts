@@ -443,6 +443,19 @@ describe('a lost response', () => {
     expect(await rejection(approvals.resolve('r', 'absent'))).toMatchObject({ state: 'sent', id: expect.any(String) })
   })
 
+  test('that was not sent cannot be resolved, and the error names the step before', async () => {
+    const { approvals, approve, propose } = open()
+    await propose()
+    expect(await rejection(approvals.resolve('r', 'applied'))).toMatchObject({
+      message: expect.stringMatching(/is pending, so .* was not sent\. Approve or reject it first\.$/),
+      state: 'pending',
+    })
+    await approve()
+    expect(await rejection(approvals.resolve('r', 'applied'))).toMatchObject({
+      message: expect.stringMatching(/is approved \(.+\), so .* was not sent\. Call `send` first\.$/),
+    })
+  })
+
   test('is not overtaken while the reply can still arrive', async () => {
     const { sandbox, approved, send, sent, start } = open()
     for (const key of ['one', 'two']) await approved(key)
