@@ -13,8 +13,8 @@ export interface Baseline {
   readonly variable: ReadonlySet<string>
 }
 
-/** The next step after a failure, by a text that the description of the failure contains. */
-const hints: Readonly<Record<string, string>> = {
+/** The next step after a failure of a job, by a text that the description of the failure contains. */
+const jobHints: Readonly<Record<string, string>> = {
   'waiting for nothing': 'Settle every promise. Timers that a module kept, as with `promisify(setTimeout)`, stay real.',
   'real input': 'Use local files and databases, open connections in `setup`, and send requests to the sandbox only.',
   NetworkError: 'Pass `fetch: sandbox.fetch` to your client.',
@@ -52,9 +52,14 @@ export async function runWithoutFaults(runOnce: (delay: number) => Promise<Run>)
       `${different}: ${countOf(different, run)} in the first, ${countOf(different, other)} in the second`,
     )
   }
+  const where = {
+    job: 'Create in `setup` what the job keeps elsewhere: module variables, files and databases are not rolled back. If the job acts on what is old, make the age a parameter, and create what is old enough in `setup`.',
+    program:
+      'Let the program keep its files in SUPPORT_WORKSPACE_FOLDER: files and databases elsewhere are not rolled back. If it acts on what is old, make the age a parameter.',
+  }
   throw refused(
     `Two runs of the ${run.what} without a fault differ. ${differences[0]}.`,
-    'The second run is a day later, and then a minute. Create in `setup` what the job keeps elsewhere: module variables, files and databases are not rolled back. If the job acts on what is old, make the age a parameter, and create what is old enough in `setup`.',
+    `The second run is a day later, and then a minute. ${where[run.what]}`,
   )
 }
 
@@ -75,9 +80,11 @@ function checkDone(run: Run): Run {
   if (end !== 'done' || attempts.length > 1) {
     const ended = error !== undefined ? describeError(error).text : attempts.join(', ')
     const how = [`${ended}.`, ...run.output].join('\n') + (run.output.length > 0 ? '\n' : '')
-    const next =
-      what === 'job' ? 'Correct the job, `setup` or `done`.' : 'Correct the program, or what it needs to run.'
-    const hint = Object.entries(hints).find(([words]) => how.includes(words))?.[1] ?? next
+    const known = Object.entries(jobHints).find(([words]) => how.includes(words))?.[1]
+    const hint =
+      what === 'job'
+        ? (known ?? 'Correct the job, `setup` or `done`.')
+        : 'Correct the program, or what it needs to run, such as the variables of its environment.'
     throw refused(`The ${what} is not done without a fault: ${how}`, hint, error)
   }
   if (checkError !== undefined) {
@@ -92,7 +99,7 @@ function checkDone(run: Run): Run {
     const hint = {
       job: 'Use `workspace`, or a client with `sandbox.fetch`.',
       program:
-        'Take `url` and `token` from `env`, and keep files in the folder of `env`: what is left elsewhere may say that all is done.',
+        'Let it read SUPPORT_WORKSPACE_URL and SUPPORT_WORKSPACE_TOKEN, and keep its files in SUPPORT_WORKSPACE_FOLDER: what is left elsewhere may say that all is done.',
     }
     throw refused(`The ${what} sends no request to the sandbox.`, hint[what])
   }

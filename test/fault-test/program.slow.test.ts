@@ -34,7 +34,12 @@ describe('rejects', () => {
     ['a map of exits', sends, { exits: new Map([[3, 'verify']]) }, '`exits` must be a plain object, not a Map.'],
     ['an exit that means nothing', sends, { exits: { 3: 'ok' } }, '`exits[3]` is not supported. Pass one of: "done", '],
     ['a program that writes nothing', programOf("await call('me')"), {}, 'writes nothing to the service, so nothing'],
-    ['a program that sends nothing', programOf(''), {}, 'The program sends no request to the sandbox. Take `url`'],
+    [
+      'a program that sends nothing',
+      programOf(''),
+      {},
+      'The program sends no request to the sandbox. Let it read SUPPORT_WORKSPACE_URL',
+    ],
     ['a program that fails', programOf("console.log('Oh'); process.exit(70)"), {}, 'ended with code 70 (fix).\nOh'],
     ['an output that is not written', sends, { outputs: ['exports.csv'] }, '`exports.csv` has no line to compare'],
     ...['', '.', '..', '../x.csv', '/etc/passwd', 'a/../../x'].map((name): [string, string[], object, string] => [

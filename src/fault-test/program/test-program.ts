@@ -104,12 +104,12 @@ function selectForProgram(clean: Run, options: Selection & { readonly quick?: bo
   const unwritten = [...outputs].find(([, lines]) => lines.length === 0)?.[0]
   if (unwritten !== undefined) {
     throw new SupportWorkspaceError(`After the run without faults, \`${unwritten}\` has no line to compare.`, {
-      hint: 'Correct the name, and let the program write the file into the folder of `env`.',
+      hint: 'Correct the name, and let the program write the file into SUPPORT_WORKSPACE_FOLDER.',
     })
   }
   if (writes.length === 0 && outputs.size === 0) {
     const hint =
-      'Perhaps the sample data has nothing for it to do: change the data in `setup`. If it writes files, name them in `outputs`.'
+      'If it writes files, name them in `outputs` (--output in a shell). Perhaps the sample data has nothing for it to do: change the data in `setup`, which a shell does not have.'
     throw new SupportWorkspaceError('The program writes nothing to the service, so nothing is compared.', { hint })
   }
   const faults = options.faults ?? (options.quick ? quickFaults : faultNames.filter((name) => name !== 'refused'))
