@@ -10,6 +10,7 @@ let server: Awaited<ReturnType<typeof startBrowserInbox>>
 
 const { visit, connected, reply } = inboxStories({
   name: 'browser-inbox',
+  isInGate: true,
   notices: { denied: 'Access was denied' },
   sandbox: () => sandbox,
   url: () => server.url,

@@ -12,6 +12,7 @@ let server: Awaited<ReturnType<typeof startLoginServer>>
 
 const { visit, startLogin, connected, reply } = inboxStories({
   name: 'login-server',
+  isInGate: false,
   notices: { denied: 'You are not connected' },
   sandbox: () => sandbox,
   url: () => server.url,

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import type { Sandbox } from 'support-workspace-sdk/sandbox'
 import { describe, expect, test } from 'vitest'
+import { isFull } from '../../../proofs/is-full.ts'
 import { consent } from './consent.ts'
 import { addHostileMessage } from './hostile-message.ts'
 import { pictures, useBrowser, type Visitor } from './use-browser.ts'
@@ -9,6 +10,8 @@ import { pictures, useBrowser, type Visitor } from './use-browser.ts'
 export interface Inbox {
   /** Start of the names of its pictures. */
   readonly name: string
+  /** Whether it shows what every inbox can do in the gate, too. All of them do before a release. */
+  readonly isInGate: boolean
   readonly notices: { readonly denied: string }
   sandbox(): Sandbox
   url(): string
@@ -21,7 +24,7 @@ export interface Inbox {
 }
 
 /** Registers what every inbox can do. Returns what its own tests begin with. */
-export function inboxStories({ name, notices, sandbox, url, expectFailed, ...expected }: Inbox) {
+export function inboxStories({ name, isInGate, notices, sandbox, url, expectFailed, ...expected }: Inbox) {
   const visit = useBrowser()
   const conversations = (page: Page) => page.locator('a[href*="cnv_"]')
   const seeNotice = (page: Page, text: string) => page.getByRole('alert').filter({ hasText: text }).waitFor()
@@ -56,7 +59,7 @@ export function inboxStories({ name, notices, sandbox, url, expectFailed, ...exp
     )
   }
 
-  describe('every inbox', () => {
+  describe.runIf(isInGate || isFull)('every inbox', () => {
     test('shows the HTML of a message as plain text', async () => {
       await addHostileMessage(sandbox())
       const { page } = await connected()

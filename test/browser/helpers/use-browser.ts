@@ -1,5 +1,6 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, vi } from 'vitest'
+import { isFull } from '../../../proofs/is-full.ts'
 import { browserName, launchBrowser } from './installed-browsers.ts'
 import { patience } from './patience.ts'
 import { type Watch, watch } from './watch.ts'
@@ -47,14 +48,15 @@ export function useBrowser(): (options?: BrowserContextOptions) => Promise<Visit
   }
 }
 
-/** Saves a screenshot for review. Retries, because Chromium sometimes cannot take one right after a resize. */
+/** Saves a screenshot for review before a release. Retries, because Chromium sometimes cannot take one right after a resize. */
 export async function picture(page: Page, name: string): Promise<void> {
-  if (browserName === 'firefox') return
+  if (!isFull || browserName === 'firefox') return
   await vi.waitFor(() => page.screenshot({ path: `artifacts/${name}.png`, fullPage: true }), patience)
 }
 
-/** Saves screenshots in light and dark mode, at desktop and phone width. */
+/** Saves screenshots for review before a release, in light and dark mode, at desktop and phone width. */
 export async function pictures(page: Page, name: string): Promise<void> {
+  if (!isFull) return
   const before = page.viewportSize()
   await picture(page, `${name}-desktop-light`)
   await page.emulateMedia({ colorScheme: 'dark' })
