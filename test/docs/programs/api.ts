@@ -306,7 +306,7 @@ console.log(names.includes('RateLimitError'), (await impatient.me()).actor)`
         const tsc = join(dirname(compilers[version] ?? ''), 'bin/tsc')
         return spawnSync(process.execPath, [tsc, '--pretty', 'false'], { cwd: folder, encoding: 'utf8' }).stdout
       }
-      expect(compile('6.0')).toBe('')
+      expect(compile('7.0')).toBe('')
       if (!isFull) return
       // Without a setting, TypeScript says what the page on troubleshooting quotes.
       const { compilerOptions } = JSON.parse(settings)
