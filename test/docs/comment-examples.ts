@@ -1,6 +1,4 @@
 import { globSync, readFileSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { root } from './page.ts'
 
 /** An example of a docs comment. */
@@ -27,8 +25,8 @@ export function commentExamples(): Example[] {
           const code = comment.replaceAll(/^ *\* ?/gm, '')
           return {
             title: `${file} (${index + 1})`,
-            path: `comments/${file.replace(/\.ts$/, '')}-${index + 1}.ts`,
-            code: `${importsFor(code)}\n${code}`,
+            path: `${file.replace(/\.ts$/, '')}-${index + 1}.ts`,
+            code: `${importsFor(code)}\n${code}\nexport {}\n`,
           }
         },
       ),
@@ -44,12 +42,4 @@ function importsFor(code: string): string {
       return names.length === 0 ? '' : `import { ${names.join(', ')} } from '${entry}'`
     })
     .join('\n')
-}
-
-/** Writes examples into a folder. */
-export async function writeExamples(folder: string, examples: readonly Example[]): Promise<void> {
-  for (const { path, code } of examples) {
-    await mkdir(dirname(`${folder}/${path}`), { recursive: true })
-    await writeFile(`${folder}/${path}`, `${code}\nexport {}\n`)
-  }
 }

@@ -4,8 +4,8 @@ import { SupportWorkspace } from 'support-workspace-sdk'
 import { ConnectionStore, createLoginHandlers, memoryStorage, OAuthApp } from 'support-workspace-sdk/oauth'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterAll, beforeAll, describe, test, vi } from 'vitest'
-import { commentExamples, writeExamples } from './comment-examples.ts'
-import { examplesFolder } from './page.ts'
+import { commentExamples } from './comment-examples.ts'
+import { examplesFolder, writeFiles } from './page.ts'
 
 const folder = `${examplesFolder}/comments`
 const examples = commentExamples()
@@ -20,7 +20,7 @@ async function openInBrowser(url: string): Promise<string> {
 
 beforeAll(async () => {
   sandbox = await startSandbox({ conversations: 5, autoConsent: 'allow' })
-  await writeExamples(folder, examples)
+  await writeFiles(new Map(examples.map(({ path, code }) => [path, code])), folder)
   const { url: baseUrl, app: registered } = sandbox
   const { clientId, clientSecret } = registered
   const redirectUri = 'http://localhost:3000/callback'

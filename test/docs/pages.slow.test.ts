@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { installPacked, type Project } from '../package/packed.ts'
+import { commentExamples } from './comment-examples.ts'
 import { importsOf, type Page, programOf, readPage, root } from './page.ts'
 import { programs } from './programs/index.ts'
 import { runByEngines } from './programs/jobs.ts'
@@ -51,16 +52,31 @@ async function save(page: Page, name: string, files = page.files) {
   return folder
 }
 
-test('every page compiles in strict mode', async () => {
-  for (const [path] of chosen.filter(isHere)) await save(readPage(path), 'types')
+/** Compiles the files below a folder in strict mode, and returns what the compiler says. */
+async function compile(folder: string, include: string): Promise<string> {
   const typeRoots = [`${root}node_modules/@types`]
-  const settings = { compilerOptions: { ...compilerOptions, typeRoots }, include: ['**/types/**/*'] }
-  await writeFile(`${pages}/tsconfig.json`, JSON.stringify(settings))
+  const settings = { compilerOptions: { ...compilerOptions, typeRoots }, include: [include] }
+  await writeFile(`${folder}/tsconfig.json`, JSON.stringify(settings))
   const compiler = `${root}node_modules/typescript-7/bin/tsc`
   const { stdout } = await promisify(execFile)(process.execPath, [compiler, '--pretty', 'false'], {
-    cwd: pages,
+    cwd: folder,
   }).catch((error: { stdout: string }) => error)
-  expect(stdout).toBe('')
+  return stdout
+}
+
+test('every page compiles', async () => {
+  for (const [path] of chosen.filter(isHere)) await save(readPage(path), 'types')
+  expect(await compile(pages, '**/types/**/*')).toBe('')
+})
+
+test('every example of a docs comment compiles', async () => {
+  const examples = commentExamples()
+  expect(examples.length).toBeGreaterThan(30)
+  const files = new Map(examples.map(({ path, code }) => [path, code]))
+  files.set('globals.d.ts', await readFile(`${root}test/docs/comment-globals.d.ts`, 'utf8'))
+  const folder = await save({ path: 'comments', files, packages: ['express', '@types/express'] }, 'examples')
+  await writeFile(`${folder}/package.json`, '{ "type": "module" }')
+  expect(await compile(folder, '**/*')).toBe('')
 })
 
 describe.each(chosen)('%s', (path, entries) => {
