@@ -5,7 +5,7 @@ import { oneKey, runOrders, scenarios, simulateTime, twoKeys } from './orders.ts
 
 simulateTime()
 
-const orders = isFull ? 10_000 : 300
+const orders = isFull ? 10_000 : 150
 
 test.each(scenarios)(
   '%s: no write happens twice, and none is told to be what it is not',
