@@ -30,6 +30,16 @@ report.assert()
 console.log(...report.writes)
 `
 
+/** Tests the function of that program, in the process of the test. */
+const testsFunction = `import { faultTest } from 'support-workspace-sdk/fault-test'
+import { WriteJournal } from 'support-workspace-sdk/journal'
+import { replyToAll } from './reply-to-all.mts'
+const job = ({ workspace, storage }) => replyToAll(workspace, new WriteJournal({ workspace, storage }))
+const report = await faultTest(job, { sandbox: { conversations: 1 } })
+report.assert()
+console.log(...report.writes)
+`
+
 export const testing: Programs = {
   'docs/testing.md': {
     'reply.test.ts': passes('reply.test.ts', 2),
@@ -45,30 +55,39 @@ export const testing: Programs = {
   'docs/fault-tests.md': {
     'pin.test.ts': passes('pin.test.ts', 1),
     'reply-wrong.test.ts': passes('reply-wrong.test.ts', 1),
-    'reply-to-all.test.mts': async (reader) => {
-      await passes('reply-to-all.test.mts', 1)(reader)
-      if (!isFull) return
-      // The bug that the page names is found: a crash loses a note.
-      const file = `${reader.folder}/reply-in.mts`
+    'add-contact.test.ts': async (reader) => {
+      await passes('add-contact.test.ts', 1)(reader)
+      // A job that forgets the database is found by `check`.
+      const file = `${reader.folder}/add-contact.test.ts`
       const code = await readFile(file, 'utf8')
-      const wrong = code.replace(/(?<=\[`reply:\$\{)message\.id/, 'crypto.randomUUID()')
-      expect(wrong).not.toBe(code)
-      await writeFile(file, wrong)
-      onTestFinished(() => writeFile(file, code))
-      const args = ['run', 'reply-to-all.test.mts']
+      expect(code).toContain('.run(id)')
+      await writeFile(file, code.replace('.run(id)', ''))
+      const args = ['run', 'add-contact.test.ts']
       const { code: exit, stdout, stderr } = await reader.run({ file: 'node_modules/vitest/vitest.mjs', args })
       expect(exit).toBe(1)
-      expect(stdout + stderr).toContain('LOST: the process killed after the effect at request')
+      expect(stdout + stderr).toContain('`check` failed without a fault')
     },
     'reply.mts': async ({ folder, run, useSandbox }) => {
       const sandbox = await useSandbox({ conversations: 1 })
       const { code, stderr } = await run()
       expect(code, stderr).toBe(0)
       expect(sandbox.state.writes).toHaveLength(2)
+      const printed = async (file: string, program: string) => {
+        await writeFile(`${folder}/${file}`, program)
+        const { stdout, stderr } = await run({ file })
+        return stdout + stderr
+      }
+      const writes = /^messages\.create notes\.create$/m // among the lines of the job or the progress
+      expect(await printed('function.mts', testsFunction)).toMatch(writes)
       if (!isFull) return
-      await writeFile(`${folder}/whole.mts`, testsProgram)
-      const whole = await run({ file: 'whole.mts' })
-      expect(whole.stdout, whole.stderr).toBe('messages.create notes.create\n')
+      expect(await printed('whole.mts', testsProgram)).toMatch(writes)
+      // The wrong key that the page on journals names is found: a crash loses a note.
+      const right = await readFile(`${folder}/reply-in.mts`, 'utf8')
+      const wrong = right.replace(/(?<=\[`reply:\$\{)message\.id/, 'crypto.randomUUID()')
+      expect(wrong).not.toBe(right)
+      await writeFile(`${folder}/reply-in.mts`, wrong)
+      const lost = 'LOST: the process killed after the effect at request'
+      expect(await printed('function.mts', testsFunction)).toContain(lost)
     },
   },
   'docs/logging.md': {
