@@ -53,8 +53,17 @@ export const testing: Programs = {
     'msw.test.ts': passes('msw.test.ts', 1),
   },
   'docs/fault-tests.md': {
-    'pin.test.ts': passes('pin.test.ts', 1),
-    'reply-wrong.test.ts': passes('reply-wrong.test.ts', 1),
+    'reply.test.ts': async ({ run }) => {
+      const { code, stdout, stderr } = await run({
+        file: 'node_modules/vitest/vitest.mjs',
+        args: ['run', 'reply.test.ts'],
+      })
+      expect(code).toBe(1)
+      const page = await readFile(`${root}docs/fault-tests.md`, 'utf8')
+      const [, report = ''] = /```text\n([\s\S]+?)```/.exec(page) ?? []
+      expect(report).toContain('DOUBLED: ')
+      for (const part of report.split(/…|\n/)) expect(stdout + stderr).toContain(part.trim())
+    },
     'add-contact.test.ts': async (reader) => {
       await passes('add-contact.test.ts', 1)(reader)
       // A job that forgets the database is found by `check`.
