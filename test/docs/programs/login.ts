@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
+import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Fault, Sandbox } from 'support-workspace-sdk/sandbox'
 import { expect, onTestFinished } from 'vitest'
@@ -217,12 +218,15 @@ async function needsVariables({ run }: Reader): Promise<void> {
 /** The programs of a framework whose files export a `GET`. The last test logs in through all of them. */
 function routes(fileOf: (name: string) => string, argument: string): Record<string, Program> {
   const names = ['login', 'callback', 'inbox']
-  const byInbox = { typesOnly: 'run by the test of the inbox' }
   return {
-    [fileOf('login')]: byInbox,
-    [fileOf('callback')]: byInbox,
-    [fileOf('inbox')]: async (reader) => {
-      for (const name of names) await reader.save(fileOf(name))
+    [fileOf('login')]: { typesOnly: 'run by the test of the callback' },
+    [fileOf('callback')]: async (reader) => {
+      const [login, callback, inbox] = names.map(fileOf) as [string, string, string]
+      await reader.save(login)
+      // In the same way, as the page says.
+      const code = await readFile(`${reader.folder}/${callback}`, 'utf8')
+      await mkdir(dirname(`${reader.folder}/${inbox}`), { recursive: true })
+      await writeFile(`${reader.folder}/${inbox}`, code.replaceAll('callback', 'inbox'))
       const modules = names.map((name) => `import * as ${name} from './${fileOf(name)}'`).join('\n')
       const call = `({ ${names} })[new URL(request.url).pathname.slice(1)].GET(${argument})`
       const { url } = await serveThrough(reader, modules, call)
