@@ -17,8 +17,8 @@ export const compilers: Readonly<Record<string, string>> = {
 export interface Consumer {
   readonly type: 'module' | 'commonjs'
   readonly resolution: 'node16' | 'nodenext' | 'bundler'
-  /** Name of the file to compile, in `test/consumers/shared`. */
-  readonly file: string
+  /** Names of the files to compile, in `test/consumers/shared`. */
+  readonly files: readonly string[]
   /** The `lib` option. `skipLibCheck` is off, so the package's declarations are checked against it. */
   readonly lib: readonly string[]
   readonly types?: readonly string[]
@@ -26,10 +26,10 @@ export interface Consumer {
 
 /** Type-checks a project that uses the package. Rejects with the compiler's output. */
 export async function compile(project: Project, compiler: string, name: string, consumer: Consumer): Promise<void> {
-  const { type, resolution, file, lib, types = [] } = consumer
+  const { type, resolution, files, lib, types = [] } = consumer
   const folder = join(project.folder, `consumer-${compiler}-${name}`)
   await mkdir(folder)
-  await cp(join(shared, file), join(folder, file))
+  for (const file of files) await cp(join(shared, file), join(folder, file))
   await writeFile(join(folder, 'package.json'), JSON.stringify({ type, private: true }))
   const compilerOptions = {
     target: 'ES2022',
@@ -44,7 +44,7 @@ export async function compile(project: Project, compiler: string, name: string, 
     declaration: true,
     outDir: 'out',
   }
-  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [file] }))
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
   const tsc = join(dirname(compilers[compiler] ?? ''), 'bin', 'tsc')
   await project.run(process.execPath, tsc, '-p', folder)
 }

@@ -199,20 +199,24 @@ describe('the declarations', () => {
 
 describe('a project that uses the package compiles', () => {
   // `fetch`, `Response`, `Headers` and `AbortSignal` come from the types of Node, the DOM library or the one of workers.
-  const node = { file: 'use.ts', lib: ['ES2022'], types: ['node'] }
+  const node = { files: ['use.ts'], lib: ['ES2022'], types: ['node'] }
   // The types of OpenTelemetry name `console`.
-  const otel = { file: 'otel.ts', lib: ['ES2022', 'DOM'] }
+  const otel = { files: ['otel.ts'], lib: ['ES2022', 'DOM'] }
   const consumers: Readonly<Record<string, Consumer>> = {
     'nodenext, ES modules': { type: 'module', resolution: 'nodenext', ...node },
     'nodenext, CommonJS': { type: 'commonjs', resolution: 'nodenext', ...node },
-    bundler: { type: 'module', resolution: 'bundler', file: 'use.ts', lib: ['ES2022', 'DOM'] },
-    'a bundler, for workers': { type: 'module', resolution: 'bundler', file: 'use.ts', lib: ['ES2022', 'WebWorker'] },
+    bundler: { type: 'module', resolution: 'bundler', files: ['use.ts', 'dom.ts'], lib: ['ES2022', 'DOM'] },
+    'a bundler, for workers': {
+      type: 'module',
+      resolution: 'bundler',
+      files: ['use.ts'],
+      lib: ['ES2022', 'WebWorker'],
+    },
     'OpenTelemetry, ES modules': { type: 'module', resolution: 'nodenext', ...otel },
-    'the DOM library': { type: 'module', resolution: 'bundler', file: 'dom.ts', lib: ['ES2022', 'DOM'] },
     'the types of Node': {
       type: 'module',
       resolution: 'nodenext',
-      file: 'node.ts',
+      files: ['node.ts'],
       lib: ['ES2022', 'ESNext.Disposable'],
       types: ['node'],
     },
