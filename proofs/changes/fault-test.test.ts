@@ -44,6 +44,7 @@ test('a copy of a workspace loses nothing under every fault', { timeout: 1_200_0
   const report = await faultTest<Table>(copy, {
     setup: () => new Map(),
     sandbox: { organizations: 1, conversations: isFull ? 4 : 2, messagesPerConversation: 2 },
+    requests: isFull ? undefined : [1, 3, 4],
     check(sandbox, { context, end }) {
       // A service that is unavailable for ever is given up.
       if (end !== 'gave-up') expectCopy(sandbox, context)
