@@ -77,7 +77,9 @@ function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boole
     // An item whose text no run without faults has counts as a replacement for a missing item. A second item with the
     // same text does not.
     const replaced = left.filter((content) => !wanted.includes(content)).length
-    const mayBeAgain = expectsAgain(sample) || (expectsExtra && left.length === replaced)
+    // Where every run has another text, a second one in the same conversation can only be told by its number.
+    const isNew = isVariable ? sample.place.length === 1 : left.length === replaced
+    const mayBeAgain = expectsAgain(sample) || (expectsExtra && isNew)
     if (surplus > 0 && !mayBeAgain) {
       const which = left[0] ?? actual.at(-1)?.content
       report('doubled', `was applied ${actual.length} times instead of ${expected.length}: ${shorten(which)}`)

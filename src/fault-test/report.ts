@@ -72,7 +72,7 @@ export function createReport(
 }
 
 function describeWrites(what: Subject, writes: readonly string[]): string {
-  if (writes.length === 0) return `The ${what} wrote nothing.`
+  if (writes.length === 0) return `The ${what} sent no write.`
   return `Without a fault, ${writes.length} ${writes.length === 1 ? 'write' : 'writes'}: ${countWords(writes)}.`
 }
 

@@ -289,8 +289,8 @@ describe('a judgement', () => {
         const [newest] = (await workspace.conversations.list({ limit: 1 })).data
         await workspace.messages.create(newest?.id ?? '', { body_html: `${Date.now()} ${Math.random()}` })
       },
-      { faults: ['rate-limited', 'killed-after-effect'] },
-      ['killed-after-effect@2 doubled'],
+      { faults: ['rate-limited', 'killed-after-effect', 'killed-for-an-hour'] },
+      ['killed-after-effect@2 doubled', 'killed-for-an-hour@2 doubled'],
     ],
     [
       'lost',
@@ -503,7 +503,7 @@ describe('a report', () => {
 
   test.each<[job: FaultTestJob, fault: FaultName, exitCode: number | undefined, summary: string]>([
     [reply, 'killed-after-effect', 1, '1 run, 1 failed (causes: 1). Without a fault, 1 write: 1 messages.create.'],
-    [readMe, 'revoked', undefined, '1 run, 0 failed. The job wrote nothing.'],
+    [readMe, 'revoked', undefined, '1 run, 0 failed. The job sent no write.'],
   ])('is printed, and sets the exit code if a run failed', async (job, fault, exitCode, summary) => {
     const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
     const report = await faultTest(job, { faults: [fault] })

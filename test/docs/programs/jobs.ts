@@ -133,7 +133,7 @@ async function approveReplies(reader: Reader): Promise<void> {
     })
     expect(stdout).toBe(`Drafted reply:${message}\n`)
     const { stdout: list } = await run({ file: 'approve.mts' })
-    const [line = ''] = linesOf(list)
+    const line = linesOf(list).find((one) => one.startsWith(`reply:${message} `)) ?? ''
     expect(line).toMatch(`{"body_html":"<p>Thank you for “${question}”. We are on it.</p>"}`)
     const [key = '', digest = ''] = line.split(' ')
     expect(key).toBe(`reply:${message}`)
@@ -178,6 +178,9 @@ async function approveReplies(reader: Reader): Promise<void> {
   expect((await answer(...left)).code).toBe(0)
   expect((await run({ env: killedAfter('POST', 1) })).code).toBeNull()
   expect(await run()).toMatchObject({ code: 75, stdout: '' })
+  expect((await run({ file: 'approve.mts' })).stdout).toContain(`${left[0]} sending ${id} {"body_html":`)
+  expect((await answer(left[0], 'applied')).code).toBe(0)
+  expect(await run()).toMatchObject({ code: 0, stdout: '' })
   expect(sandbox.state.writes).toHaveLength(4)
 }
 
