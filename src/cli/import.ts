@@ -215,7 +215,7 @@ async function prepare(
     checks.set(key, until)
     countDown()
   }
-  const options = { workspace, confirmTimeout: confirmTimeout * 1_000, onCheck }
+  const options = { workspace, confirmTimeout: confirmTimeout * 1_000, onCheck, logger: terminal.logger }
   const journal = storage && new WriteJournal({ ...options, storage })
   const seen = new Set<string>()
   return async ({ email, fields }) => {
@@ -312,7 +312,7 @@ async function withJournal(
   try {
     // A journal sends nothing to list its records, but it wants a client.
     const workspace = new SupportWorkspace({ baseUrl: serviceUrl(terminal.io), accessToken: 'none' })
-    await use(new WriteJournal({ workspace, storage }))
+    await use(new WriteJournal({ workspace, storage, logger: terminal.logger }))
   } finally {
     storage.close()
   }

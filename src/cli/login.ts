@@ -70,7 +70,8 @@ async function login(flags: Flags, terminal: Terminal): Promise<void> {
   const needs = flags.withToken ? undefined : await findNeeds(flags, baseUrl, await logins.appOf(baseUrl), terminal)
   const keep = async (token: AccessToken | string): Promise<Login> => {
     // Asks the service whose token it is, before anything is written.
-    const identity = await new ConnectionStore({ baseUrl, client: { maxRetries: jobOptions.maxRetries } }).save(token)
+    const client = { maxRetries: jobOptions.maxRetries, logger: terminal.logger }
+    const identity = await new ConnectionStore({ baseUrl, client }).save(token)
     checkOrganization(identity, flags.expectOrganization)
     return logins.save(token, identity, { baseUrl, name, replace: flags.replace, app: needs?.app })
   }

@@ -43,9 +43,11 @@ interface SaveOptions {
 export class Logins {
   readonly file: string
   readonly #storage: SqliteStorage
+  readonly #terminal: Terminal
 
-  private constructor(file: string) {
+  private constructor(file: string, terminal: Terminal) {
     this.file = file
+    this.#terminal = terminal
     this.#storage = sqliteStorage(file)
   }
 
@@ -66,7 +68,7 @@ export class Logins {
     // A copy would lose what another process still writes to the file.
     if (wasOpen)
       terminal.note(`Who opened it before can still read it, and later tokens too: remove ${file}* and log in again.`)
-    const logins = new Logins(file)
+    const logins = new Logins(file, terminal)
     // Creates the file before the consent, so that a problem with the file is found first.
     await logins.list()
     return logins
@@ -95,7 +97,7 @@ export class Logins {
   }
 
   /** Returns the store with the tokens of a service. A token that is found revoked is dropped. */
-  storeOf(baseUrl: string, client: ChangeableOptions = {}): ConnectionStore {
+  storeOf(baseUrl: string, client: ChangeableOptions = { logger: this.#terminal.logger }): ConnectionStore {
     return new ConnectionStore({ baseUrl, storage: this.#storage, keepRevoked: true, client })
   }
 

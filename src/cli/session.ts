@@ -65,7 +65,7 @@ export async function withSession<Result>(
 ): Promise<Result> {
   const { io } = terminal
   const token = io.env.SUPPORT_WORKSPACE_TOKEN
-  const client = { ...given, hooks: tellingWaits(terminal) }
+  const client = { ...given, logger: terminal.logger, hooks: tellingWaits(terminal) }
   if (token && profile !== undefined)
     terminal.note(`SUPPORT_WORKSPACE_TOKEN is set, but --profile ${profile} wins.`, { profile })
   if (token && profile === undefined) {

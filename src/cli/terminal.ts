@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline'
 import { addAbortSignal, type Readable, Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import type { Logger } from '../index.ts'
 import { CommandError, lostOutput, usage } from './errors.ts'
 
 /** The parts of its process that a command uses. Tests pass their own. */
@@ -95,6 +96,12 @@ export class Terminal {
   note(text: string, fields: Readonly<Record<string, unknown>> = {}): void {
     if (this.json) this.report({ note: text, ...fields })
     else this.say(text)
+  }
+
+  /** Where clients log if SUPPORT_WORKSPACE_LOG is set. Otherwise they would log to `console`, and so into the data. */
+  get logger(): Logger | undefined {
+    const log = (message: string) => this.note(message)
+    return this.io.env.SUPPORT_WORKSPACE_LOG ? { debug: log, info: log, warn: log, error: log } : undefined
   }
 
   /** Writes a line of JSON to stderr. JSON and `printable` use the same escapes. */

@@ -268,3 +268,30 @@ test('a long wait for the rate limit is one line on stderr', async () => {
   expect({ code, items: lines.length }).toEqual({ code: 0, items: 5 })
   expect(stderr).toMatch(/^Waiting 3\d s for the rate limit of the service\.\n$/)
 })
+
+test.each([
+  'list contacts --max 1',
+  'call contacts.create -f email=a@example.com',
+  'login --with-token',
+  'import contacts FOLDER/contacts.csv --state FOLDER/state',
+])('with SUPPORT_WORKSPACE_LOG, `%s` logs to stderr, without the token', async (line) => {
+  vi.stubEnv('SUPPORT_WORKSPACE_LOG', 'debug')
+  const levels = (['debug', 'info', 'warn', 'error'] as const).map((level) => vi.spyOn(console, level))
+  onTestFinished(() => {
+    vi.unstubAllEnvs()
+    vi.restoreAllMocks()
+  })
+  const path = folder()
+  writeFileSync(join(path, 'contacts.csv'), 'email\na@example.com\n')
+  const token = String(env.SUPPORT_WORKSPACE_TOKEN)
+  const fault = { method: 'GET', path: /contacts$/, status: 200, body: { data: [] } } as const
+  sandbox.faults.add({ ...fault, headers: { 'x-request-id': token }, times: Infinity })
+  const given = { ...env, SUPPORT_WORKSPACE_LOG: 'debug', XDG_DATA_HOME: path }
+  const { code, stdout, stderr } = await command(`${line.replaceAll('FOLDER', path)} --json`, {
+    env: given,
+    stdin: token,
+  })
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/{"note":"support-workspace-sdk: \w+ \//) })
+  expect(stdout + stderr).not.toContain(token)
+  for (const level of levels) expect(level).not.toHaveBeenCalled()
+})
