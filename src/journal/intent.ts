@@ -82,6 +82,8 @@ export class Intent {
   #failure: RequestError | undefined
   /** Whether the function has resolved or rejected. */
   #hasEnded = false
+  /** Whether the write has resolved or rejected. */
+  #hasSettled = false
 
   constructor(shared: Shared, key: string, options: OnceOptions) {
     this.#shared = shared
@@ -93,6 +95,7 @@ export class Intent {
   async run<Data>(task: () => PromiseLike<Data>): Promise<{ readonly id?: string | undefined; readonly data?: Data }> {
     const [ended] = await Promise.allSettled([(async () => task())()])
     this.#hasEnded = true
+    const isLeft = !this.#hasSettled
     const [write] = await Promise.allSettled([this.#sending])
     if (this.#misuse !== undefined) throw this.#misuse
     if (this.#applied !== undefined && write.status === 'rejected') return this.#applied
@@ -103,6 +106,8 @@ export class Intent {
         'sent no write through the client that it was given',
         'Use that client. Check what was sent through another one: the journal does not know it.',
       )
+    // Its error would end the process, for example when the next run finds that the write was applied.
+    if (isLeft) throw this.#leftOpen('did not await its write', 'Await it, or return it.')
     return { ...this.#applied, data: ended.value }
   }
 
@@ -118,7 +123,9 @@ export class Intent {
     // `once` has already returned the result of the key.
     if (this.#hasEnded) throw this.#misused('was sent after its function had ended')
     this.#operation = call.operation
-    this.#sending = this.#settle(call, send)
+    this.#sending = this.#settle(call, send).finally(() => {
+      this.#hasSettled = true
+    })
     return this.#sending
   }
 

@@ -184,7 +184,7 @@ export class WriteJournal<A extends Actor = Actor> {
    * @throws InvalidArgumentError if the key belongs to another write or organization, or approvals on the same storage
    *   hold it. Nothing was sent.
    * @throws SupportWorkspaceError (`fix`), without an outcome, if the function makes no write with the client that it
-   *   gets, or more than one. Only the first write is sent.
+   *   gets, does not await it, or makes more than one. Only the first write is sent.
    * @throws WriteJournalError (`retry`) if the storage fails; `fix` if the storage violates the contract of
    *   `KeyValueStorage`.
    * @throws InsufficientScopeError (`reconnect`) if `/me` says that the token lacks a scope to read what the write

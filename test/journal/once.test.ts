@@ -302,6 +302,15 @@ describe('the function', () => {
     expect(sent()).toHaveLength(1)
   })
 
+  test('says that a write was not awaited, whose next error would end the process', async () => {
+    const { journal, sent, create } = open()
+    const left = journal.once('reply', async (client) => void create(client))
+    const error = await rejection(left)
+    expect(error).toMatchObject({ message: expect.stringContaining('did not await its write. Await it') })
+    expect(sent()).toHaveLength(1)
+    expect(await journal.get('reply')).toMatchObject({ state: 'applied' })
+  })
+
   test('sends nothing through a second journal', async () => {
     const { journal, storage, sent, create } = open()
     const nested = journal.once('reply', (workspace) => new WriteJournal({ workspace, storage }).once('inner', create))
@@ -398,10 +407,10 @@ describe('the function', () => {
     expect(await storage.get('writes:reply')).toBeUndefined()
   })
 
-  test('need not wait for its write, and may return what it likes', async () => {
+  test('may return what it likes', async () => {
     const { journal, create, sent } = open()
     const result = await journal.once('reply', async (client) => {
-      void create(client)
+      await create(client)
       return 'begun'
     })
     expect(result).toEqual({ id: sent()[0], data: 'begun' })
