@@ -225,7 +225,11 @@ export class Approvals {
     checkText('key', key)
     checkOneOf('as', as, ['applied', 'absent'])
     return this.#change(key, (now) => {
-      if (now?.state !== 'sending') throw notAllowed(key, 'resolved', now, undefined, unsentHints.get(now?.state))
+      if (now?.state !== 'sending') {
+        const hint =
+          now === undefined || isFinal(now) ? undefined : 'It was not sent: `approve` and `send` it, or `reject` it.'
+        throw notAllowed(key, 'resolved', now, undefined, hint)
+      }
       const { write, ...unsent } = now
       if (as === 'absent') return written({ ...unsent, state: 'pending' })
       const applied = write && ({ ...write, state: 'applied' } as const)
@@ -273,12 +277,6 @@ export class Approvals {
     return toProposal(key, await this.#records.change(key, decide))
   }
 }
-
-/** The next steps before a proposal that was not sent can be resolved. */
-const unsentHints: ReadonlyMap<string | undefined, string> = new Map([
-  ['pending', 'Only an unconfirmed write can be resolved, and this one was not sent. Approve or reject it first.'],
-  ['approved', 'Only an unconfirmed write can be resolved, and this one was not sent. Call `send` first.'],
-])
 
 /** Whether a new proposal may take the place of one that is there. */
 function mayReplace(now: ProposalEntry, { replace, again }: Pick<ProposeOptions, 'replace' | 'again'>): boolean {

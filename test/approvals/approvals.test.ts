@@ -447,12 +447,12 @@ describe('a lost response', () => {
     const { approvals, approve, propose } = open()
     await propose()
     expect(await rejection(approvals.resolve('r', 'applied'))).toMatchObject({
-      message: expect.stringMatching(/is pending, so .* was not sent\. Approve or reject it first\.$/),
+      message: expect.stringMatching(/is pending, so .* was not sent: `approve` and `send` it, or `reject` it\.$/),
       state: 'pending',
     })
     await approve()
     expect(await rejection(approvals.resolve('r', 'applied'))).toMatchObject({
-      message: expect.stringMatching(/is approved \(.+\), so .* was not sent\. Call `send` first\.$/),
+      message: expect.stringMatching(/is approved \(.+\), so .* was not sent: `approve` and `send` it/),
     })
   })
 
