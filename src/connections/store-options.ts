@@ -1,7 +1,7 @@
 import { type ClientOptions, checkClientOptions as checkOptionsOfClient, settingsOf } from '../core/index.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { AdaptiveRateLimiter } from '../rate-limiter/index.ts'
-import { type Check, checkFlag, checkFunction, checkObject, checkText, readOptions } from '../shared/check-options.ts'
+import { type Check, checkFlag, checkFunction, checkPlain, checkText, readOptions } from '../shared/check-options.ts'
 import type { SealSecret } from '../shared/seal.ts'
 import { checkStorage, type KeyValueStorage, memoryStorage } from '../storage/interface.ts'
 import type { Connection } from './connection.ts'
@@ -110,8 +110,8 @@ export function readStoreSettings(options: ConnectionStoreOptions): StoreSetting
   }
 }
 
-function checkClientOptions(name: string, client: unknown): NonNullable<ConnectionStoreOptions['client']> {
-  checkObject(name, client, 'Pass the options of a client, for example { timeout: 10_000 }.')
+function checkClientOptions(name: string, given: unknown): NonNullable<ConnectionStoreOptions['client']> {
+  const client = checkPlain(name, given, 'Pass the options of a client, for example { timeout: 10_000 }.')
   const own = ownClientOptions.find((option) => option in client)
   if (own === undefined) return client
   throw new InvalidArgumentError(

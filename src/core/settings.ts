@@ -11,6 +11,7 @@ import {
   checkNames,
   checkObject,
   checkOneOf,
+  checkOptions,
   checkPositive,
   checkRetries,
   checkText,
@@ -196,14 +197,15 @@ function checkMiddleware(name: string, given: unknown): readonly Middleware[] {
 
 /** Checks hooks. Returns the same object, whose methods can use `this`. */
 export function checkHooks(_: string, hooks: unknown): Hooks {
-  checkObject('hooks', hooks, 'Pass, for example, `{ onRetry(event) {} }`.')
-  // An instance of a class can have other properties, so only plain objects are checked for unknown names.
-  if (isPlainObject(hooks)) checkNames(hooks, hookNames, 'the hooks')
-  for (const name of Object.keys(hookNames)) {
-    const hook: unknown = Reflect.get(hooks, name)
+  const names = Object.keys(hookNames)
+  // An instance of a class can have other properties beside its hooks.
+  const isOfClass = isObject(hooks) && !isPlainObject(hooks) && names.some((name) => name in hooks)
+  if (!isOfClass) checkOptions('hooks', hooks, hookNames, 'the hooks')
+  for (const name of names) {
+    const hook: unknown = Reflect.get(hooks as Hooks, name)
     if (hook !== undefined) checkFunction(name, hook)
   }
-  return hooks
+  return hooks as Hooks
 }
 
 function checkLogger(_: string, logger: unknown): Logger {

@@ -46,10 +46,10 @@ export class SupportWorkspaceError extends Error {
 
   declare private readonly [brand]: readonly string[]
 
-  constructor(message: string, details: ErrorDetails) {
-    super(`${message} ${details.hint}`, details.cause === undefined ? undefined : { cause: details.cause })
-    Object.defineProperty(this, 'hint', { value: details.hint })
-    this.remedy = details.remedy ?? 'fix'
+  constructor(message: string, { hint = '', remedy = 'fix', cause }: ErrorDetails) {
+    super(`${message} ${hint}`.trimEnd(), cause === undefined ? undefined : { cause })
+    Object.defineProperty(this, 'hint', { value: hint })
+    this.remedy = remedy
     Object.defineProperty(this, 'name', { value: new.target.kind, configurable: true, writable: true })
     Object.defineProperty(this, brand, { value: kindsOf(new.target) })
   }

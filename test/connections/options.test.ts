@@ -28,6 +28,7 @@ test.each<[argument: string, options: object, message?: string]>([
   ['prefix', { prefix: null }],
   ['client', { client: null }],
   ['client', { client: 'x' }],
+  ['client', { client: Promise.resolve({ timeout: 10_000 }) }],
   ['client', { client: { baseUrl: 'https://evil.example' } }, 'Pass `baseUrl` to the store.'],
   ['client', { client: { accessToken: 'x' } }],
   ['client', { client: { actor: 'app' } }, 'Leave it out.'],

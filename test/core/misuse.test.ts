@@ -172,6 +172,7 @@ test.each([
   ['scopes', { scopes: ['contacts:read', 1] }],
   ['hooks', { hooks: () => {} }],
   ['hooks', { hooks: [] }],
+  ['hooks', { hooks: Promise.resolve({ onRetry() {} }) }],
   ['onRetry', { hooks: { onRetry: 'log' } }],
   ['logger', { logger: 'console' }],
   ['logger.debug', { logger: {} }],

@@ -60,6 +60,11 @@ describe('an error', () => {
     })
   })
 
+  test('has a JSON form without the hint that JavaScript can leave out', () => {
+    const error = new sdk.SupportWorkspaceError('It failed.', { remedy: 'verify' } as never)
+    expect(JSON.parse(JSON.stringify(error))).toMatchObject({ message: 'It failed.', hint: '', remedy: 'verify' })
+  })
+
   test('includes its cause in its JSON form', async () => {
     const cause = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
     const fetch = scripted(new TypeError('fetch failed', { cause }))
