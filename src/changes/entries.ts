@@ -1,6 +1,7 @@
 import { SupportWorkspaceError } from '../errors/index.ts'
+import { isDeeperThan } from '../shared/json.ts'
 
-/** How many levels an entry can have. The service sends four. With some thousands, `JSON.stringify` exceeds the stack. */
+/** How many levels an entry can have. The service sends four. */
 const mostLevels = 100
 
 /**
@@ -19,16 +20,11 @@ export function entriesById<Item extends { readonly id?: unknown }>(
     if (typeof id !== 'string' || id === '' || !id.isWellFormed()) {
       const hint = 'The feed tells entries apart by their ids. Report this to the service.'
       refuse(new SupportWorkspaceError(`\`${list}.list\` returned an entry without a valid \`id\`.`, { hint }))
-    } else if (isDeep(item, mostLevels)) {
+    } else if (isDeeperThan(mostLevels, item)) {
       const hint = 'The feed cannot compare it. Report this to the service.'
       const message = `The entry "${id}" has more than ${mostLevels} levels of arrays and objects.`
       refuse(new SupportWorkspaceError(message, { hint }), id)
     } else if (!entries.has(id)) entries.set(id, item)
   }
   return entries
-}
-
-function isDeep(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((each) => isDeep(each, levels - 1))
 }

@@ -4,7 +4,7 @@ import type { Method, Operation, OperationInput } from '../index.ts'
 import { describeIdentity } from './account.ts'
 import { CommandError, quoted, usage } from './errors.ts'
 import { findKind, findOperation, operationList, pathOf } from './find-operation.ts'
-import { bare } from './list.ts'
+import { bare, checkDepth } from './list.ts'
 import { checkBody, checkQuery, describeNames, operationAt } from './names.ts'
 import { collectPairs, type OptionsOf, profileOption, queryOption, undocumentedOption } from './options.ts'
 import { type Session, withSession } from './session.ts'
@@ -125,8 +125,10 @@ async function call(
       throw new CommandError(65, 'Interrupted. The write may have been applied.', 'Check before you repeat it.')
     })
     if (result === undefined) return
+    const effect = method === 'GET' ? undefined : 'The write was applied'
+    checkDepth(result, effect)
     const text = JSON.stringify(result, null, stdout.isTTY && !terminal.json ? 2 : undefined)
-    await terminal.print(`${text}\n`, method === 'GET' ? undefined : 'The write was applied')
+    await terminal.print(`${text}\n`, effect)
   })
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings'
 import type { ListOptions, Operation, OperationInput, Page, SupportWorkspace } from '../index.ts'
-import { isObject } from '../shared/json.ts'
-import { CommandError, programName, quoted, usage } from './errors.ts'
+import { isDeeperThan, isObject } from '../shared/json.ts'
+import { CommandError, lostOutput, programName, quoted, usage } from './errors.ts'
 import { type BuiltIn, findKind, pathOf } from './find-operation.ts'
 import { createFormatter, noteUnseen } from './format.ts'
 import { checkItemField, checkQuery } from './names.ts'
@@ -100,6 +100,7 @@ async function listItems({ workspace }: Session, list: Listing, terminal: Termin
     if (!data.every(isObject)) {
       throw new CommandError(70, 'The service sent an item that is no object.', 'Report it to the service.')
     }
+    checkDepth(data)
     if (read === 0 && data.length > 0) noteUnseen(flags, data, terminal)
     read += data.length
     const matching = data.filter((item) => conditions.every((condition) => condition.matches(item)))
@@ -147,6 +148,18 @@ export function listPages(
 ): AsyncIterable<Page<unknown>> {
   const list: Operation & { readonly envelope: 'list' } = bare(operation)
   return workspace.call<typeof list>(list, input, options).pages()
+}
+
+/**
+ * Throws if a value of the service is nested too deep to be printed.
+ *
+ * @param effect what the service has done, which the error then says
+ */
+export function checkDepth(value: unknown, effect?: string): void {
+  if (!isDeeperThan(100, value)) return
+  const problem = 'more than 100 levels of arrays and objects'
+  if (effect !== undefined) throw lostOutput(new Error(problem), effect)
+  throw new CommandError(70, `The service sent ${problem}.`, 'Report it to the service.')
 }
 
 /** Leaves the schemas out: the service decides, and nothing of a response is lost. */

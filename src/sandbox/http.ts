@@ -1,5 +1,5 @@
 import { parse } from 'node:querystring'
-import { isPlainObject } from '../shared/json.ts'
+import { isDeeperThan, isPlainObject } from '../shared/json.ts'
 
 /** The body of a request. */
 export interface RequestBody {
@@ -49,11 +49,6 @@ export function readJsonObject({ type, value, problem }: RequestBody): Record<st
 
 // Records are cloned and printed by recursive functions, for which deeper values exceed the stack.
 const maxDepth = 100
-
-function isDeeperThan(depth: number, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return depth === 0 || Object.values(value).some((inner) => isDeeperThan(depth - 1, inner))
-}
 
 /**
  * An error response. Its body is always `{ error, error_description }` (docs/service.md#errors). The documents define

@@ -21,6 +21,12 @@ export function parseObject(value: unknown): JsonObject | undefined {
   }
 }
 
+/** Whether a value has more levels of objects and arrays. With some thousands, `JSON.stringify` exceeds the stack. */
+export function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(levels - 1, inner))
+}
+
 /**
  * Returns a JSON value as text in which the keys of each object are sorted, so that equal values have equal texts.
  *

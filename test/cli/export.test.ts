@@ -109,6 +109,26 @@ describe('export', () => {
     expect(new Set(read).size).toBeLessThan(12)
   })
 
+  test('a conversation that is nested too deep does not block the others, and the next run reads it again', async () => {
+    const [conversation, ...others] = sandbox.state.conversations
+    const id = conversation?.id
+    const deep = `{"id":"${id}","x":${'['.repeat(30_000)}${']'.repeat(30_000)}}`
+    const answer = { status: 200, headers: { 'content-type': 'application/json' } }
+    const data = [deep, ...others.map((each) => JSON.stringify(each))]
+    sandbox.faults.add({ ...answer, path: /conversations$/, body: `{"data":[${data}]}` })
+    sandbox.faults.add({ ...answer, path: `/conversations/${id}`, body: `{"data":${deep}}` })
+    for (const _ of ['of the list', 'alone']) {
+      const { code, stderr } = await exportTo('out.ndjson')
+      expect(code).toBe(70)
+      expect(stderr).toContain(`The conversation ${id} could not be read. The service sent more than 100 levels of`)
+      expect(rows('out.ndjson')).toEqual(others)
+      expect(rows('out.ndjson.failed')).toMatchObject([{ id, item: { id } }])
+    }
+    expect((await exportTo('out.ndjson')).code).toBe(0)
+    expect(rows('out.ndjson')).toEqual([...others, conversation])
+    expect(readdirSync(folder).sort()).toEqual(['out.ndjson', 'out.ndjson.checkpoint'])
+  })
+
   test('says that another export to the file is running', async () => {
     writeFileSync(join(folder, 'out.ndjson.lock'), String(process.pid))
     const { code, failure } = await exportTo('out.ndjson')

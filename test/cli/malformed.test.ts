@@ -98,3 +98,18 @@ test('`whoami` escapes the names of the service, and its JSON is exact', async (
   expect([code, stdout]).toEqual([0, expect.stringContaining('A\\u001b]0;B\\u0007\\u202eC (org_1)')])
   expect((await run(['whoami', '--json'], { env })).lines).toMatchObject([{ organization }])
 })
+
+test.each([
+  ['list tasks', 70, 'The service sent more than 100 levels'],
+  ['list tasks --where x=1 --format table', 70, 'The service sent more than 100 levels'],
+  ['get tasks a', 70, 'The service sent more than 100 levels'],
+  ['call tasks.create -f a=1', 65, 'The write was applied, but its output could not be written (more than 100 levels'],
+])('`%s` ends with %i if the answer is nested too deep', async (line, exitCode, message) => {
+  const deep = `${'['.repeat(30_000)}${']'.repeat(30_000)}`
+  const headers = { 'content-type': 'application/json' }
+  const body = line.startsWith('list') ? `{"data":[{"x":${deep}}]}` : `{"data":{"x":${deep}}}`
+  sandbox.faults.add({ path: /tasks/, status: 200, headers, body })
+  const { code, stdout, failure } = await run([...line.split(' '), '--json'], { env })
+  expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })
+  expect(failure).toMatchObject({ message: expect.stringContaining(message), hint: expect.any(String) })
+})
