@@ -46,7 +46,8 @@ export class SupportWorkspaceError extends Error {
 
   declare private readonly [brand]: readonly string[]
 
-  constructor(message: string, { hint = '', remedy = 'fix', cause }: ErrorDetails) {
+  constructor(message: string, details: ErrorDetails) {
+    const { hint = '', remedy = 'fix', cause } = details
     super(`${message} ${hint}`.trimEnd(), cause === undefined ? undefined : { cause })
     Object.defineProperty(this, 'hint', { value: hint })
     this.remedy = remedy
