@@ -9,9 +9,12 @@ import type { Terminal } from './terminal.ts'
 
 type Model = (typeof models)[keyof typeof models]
 
-/** Refuses a field of a body that the documents do not have. */
+/** Refuses a body that is missing, and a field of it that the documents do not have. */
 export function checkBody(id: string, body: unknown, isUndocumented: boolean | undefined, flag = 'The body'): void {
-  const known = fieldsOf(factOf(id)?.body)
+  const model = factOf(id)?.body
+  const known = fieldsOf(model)
+  if (model !== undefined && body === undefined && !isUndocumented)
+    throw usage(`${id} needs a body.`, 'Pass its fields with -f or -F, or all of it with --input.')
   if (known === undefined || isUndocumented || typeof body !== 'object' || body === null || Array.isArray(body)) return
   const unknown = Object.keys(body).find((name) => !known.includes(name))
   if (unknown === undefined) return
