@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline'
 import { addAbortSignal, type Readable, Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { withoutSecrets } from '../errors/redact.ts'
 import type { Logger } from '../index.ts'
 import { CommandError, lostOutput, usage } from './errors.ts'
 
@@ -89,7 +90,7 @@ export class Terminal {
 
   /** Tells a person something on stderr. */
   say(text: string): void {
-    if (!this.json) this.io.stderr.write(`${printable(text)}\n`)
+    if (!this.json) this.#tell(text)
   }
 
   /** Tells a person or a program something on stderr. */
@@ -106,7 +107,13 @@ export class Terminal {
 
   /** Writes a line of JSON to stderr. JSON and `printable` use the same escapes. */
   report(value: unknown): void {
-    this.io.stderr.write(`${printable(JSON.stringify(value))}\n`)
+    this.#tell(JSON.stringify(value))
+  }
+
+  /** Writes a line to stderr. The service could have sent the token back in any text. */
+  #tell(text: string): void {
+    const safe = withoutSecrets(text, [this.io.env.SUPPORT_WORKSPACE_TOKEN ?? ''])
+    this.io.stderr.write(`${printable(safe)}\n`)
   }
 
   /** Whether a person reads stderr, so that a line can be replaced by the next one. */

