@@ -48,7 +48,7 @@ export class SupportWorkspaceError extends Error {
 
   constructor(message: string, details: ErrorDetails) {
     const { hint = '', remedy = 'fix', cause } = details
-    super(`${message} ${hint}`.trimEnd(), cause === undefined ? undefined : { cause })
+    super(`${message} ${hint}`, cause === undefined ? undefined : { cause })
     Object.defineProperty(this, 'hint', { value: hint })
     this.remedy = remedy
     Object.defineProperty(this, 'name', { value: new.target.kind, configurable: true, writable: true })

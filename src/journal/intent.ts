@@ -107,7 +107,7 @@ export class Intent {
         'Use that client. Check what was sent through another one: the journal does not know it.',
       )
     // Its error would end the process, for example when the next run finds that the write was applied.
-    if (isLeft) throw this.#leftOpen('did not await its write', 'Await it, or return it.')
+    if (isLeft) throw this.#leftOpen('did not await its write', 'Await it.')
     return { ...this.#applied, data: ended.value }
   }
 
