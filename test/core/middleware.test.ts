@@ -128,8 +128,8 @@ describe('middleware', () => {
   test.each<[string, unknown, 'get' | 'list']>([
     ['undefined', undefined, 'get'],
     ['no data', {}, 'get'],
-    ['a list without items', { data: {}, cursors: { after: null, before: null } }, 'list'],
-    ['a list without cursors', { data: [] }, 'list'],
+    ['a list without items', { data: {}, cursors: { after: null, before: null }, response: {} }, 'list'],
+    ['a list without cursors', { data: [], response: {} }, 'list'],
     ['no response', { data: {}, cursors: { after: null, before: null } }, 'get'],
   ])('that returns %s is told to return what `next` returns', async (_, reply, kind) => {
     const client = makeClient({ fetch: scripted(json(page([]))), middleware: async () => reply as never })

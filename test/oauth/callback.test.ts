@@ -194,6 +194,7 @@ describe('a transaction', () => {
       request.form.get('code') === code ? goodResponse(response, request) : void response.writeHead(500).end()
     const outcome = finish(callbackOf(login, change))
     await (reason === undefined ? outcome : loginError(outcome, reason))
+    await (await start()).finish().catch(() => {}) // another login, meanwhile
     endpoint.requests.length = 0
     await loginError(finish(), 'transaction_used')
     await loginError(app.finishLogin(callbackOf(login), copy), 'transaction_used')
