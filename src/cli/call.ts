@@ -6,7 +6,7 @@ import { CommandError, quoted, usage } from './errors.ts'
 import { findKind, findOperation, operationList, pathOf } from './find-operation.ts'
 import { bare, checkDepth } from './list.ts'
 import { checkBody, checkQuery, describeNames, operationAt } from './names.ts'
-import { collectPairs, type OptionsOf, profileOption, queryOption, undocumentedOption } from './options.ts'
+import { collectPairs, type OptionsOf, pathName, profileOption, queryOption, undocumentedOption } from './options.ts'
 import { type Session, withSession } from './session.ts'
 import type { Terminal } from './terminal.ts'
 import { readText } from './text-file.ts'
@@ -24,7 +24,7 @@ const withCallOptions = (command: Command) =>
       collectPairs('-F', (text) => parseJson(text)),
       {},
     )
-    .option('--input <file>', 'the whole body as JSON; - reads stdin')
+    .option('--input <file>', 'the whole body as JSON; - reads stdin', pathName)
     .option('--dry-run', 'print the request of a write instead of sending it')
     .option('--yes', 'delete without a question')
     .addOption(undocumentedOption)

@@ -20,7 +20,16 @@ import { checkpointOf, ExportFiles, failedOf, type Sink } from './export-files.t
 import { type BuiltIn, findKind, pathOf } from './find-operation.ts'
 import { cellsOf, csvStart, knownFields, noteUnseen, pick, toCsv } from './format.ts'
 import { bare, checkDepth, listPages } from './list.ts'
-import { addLayout, count, fieldsOption, formatOption, namesOf, type OptionsOf, profileOption } from './options.ts'
+import {
+  addLayout,
+  count,
+  fieldsOption,
+  formatOption,
+  namesOf,
+  type OptionsOf,
+  pathName,
+  profileOption,
+} from './options.ts'
 import { type Session, withSession } from './session.ts'
 import { oneLine, type Terminal } from './terminal.ts'
 
@@ -33,7 +42,7 @@ const declareExport = (program: Command) =>
     .addOption(profileOption)
     .argument('<kind>', 'conversations, contacts, members, tasks or segments')
     .option('--with <parts>', 'messages, notes or both of each conversation', namesOf)
-    .option('--out <file>', 'the file; .csv makes CSV (default: -, which is stdout)')
+    .option('--out <file>', 'the file; .csv makes CSV (default: -, which is stdout)', pathName)
     .option('--limit <number>', 'number of items of a page', count, 100)
     .option('--no-progress', 'no status line')
     .addOption(formatOption('ndjson', 'csv'))

@@ -19,13 +19,13 @@ import { type ContactRow, type FailedRow, readContacts } from './contact-file.ts
 import { CommandError, commandOf, describeFailure, usage } from './errors.ts'
 import { showRows, valueAt } from './format.ts'
 import { checkBody } from './names.ts'
-import { collectPairs, type OptionsOf, profileOption, undocumentedOption } from './options.ts'
+import { collectPairs, type OptionsOf, pathName, profileOption, undocumentedOption } from './options.ts'
 import { createFolder, makePrivate, openOwn, requireSqlite } from './private-files.ts'
 import { type Session, serviceUrl, withSession } from './session.ts'
 import { oneLine, type Terminal } from './terminal.ts'
 import { readText } from './text-file.ts'
 
-const stateOption = ['--state <folder>', 'the folder of the write journal'] as const
+const stateOption = ['--state <folder>', 'the folder of the write journal', pathName] as const
 
 const mapHelp = `
 The file has a header. Its cells are between , or ; or tabs, in UTF-8. Columns
@@ -44,8 +44,8 @@ const declareImport = (program: Command) =>
     .command('contacts')
     .addOption(profileOption)
     .description('create the contacts of a CSV file; run the same command again to go on after an interruption')
-    .argument('<file>', 'CSV with the columns email and name')
-    .option('--state <folder>', 'the folder of the write journal (required without --dry-run)')
+    .argument('<file>', 'CSV with the columns email and name', pathName)
+    .option('--state <folder>', 'the folder of the write journal (required without --dry-run)', pathName)
     .option(
       '--map <column=field>',
       'what another column is; can be repeated, see below',

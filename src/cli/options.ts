@@ -66,6 +66,12 @@ export function namesOf(text: string): string[] {
   throw new InvalidArgumentError('Name at least one.')
 }
 
+/** Reads the name of a file or folder. */
+export function pathName(text: string): string {
+  if (text !== '') return text
+  throw new InvalidArgumentError('Name a file or folder.')
+}
+
 /** Reads an integer of at least 1. */
 export function count(text: string): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)

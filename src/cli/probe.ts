@@ -1,7 +1,7 @@
 import { open, rm } from 'node:fs/promises'
 import type { Command } from '@commander-js/extra-typings'
 import { CommandError } from './errors.ts'
-import { profileOption } from './options.ts'
+import { pathName, profileOption } from './options.ts'
 import { askService, type Finding, largestLimit } from './probe-questions.ts'
 import { pause } from './probe-requests.ts'
 import { withSession } from './session.ts'
@@ -13,7 +13,7 @@ export function addProbe(program: Command, terminal: Terminal): void {
     .command('probe')
     .description('find out with GET requests which inferred facts are true of the service')
     .addOption(profileOption)
-    .option('--out <file>', 'also write the findings as JSON to a new file')
+    .option('--out <file>', 'also write the findings as JSON to a new file', pathName)
     .option('--yes', 'the owner of the token agrees to the requests')
     .action(({ out, yes, ...flags }) =>
       withSession(terminal, flags, async ({ origin, readToken }) => {

@@ -235,6 +235,20 @@ test.each([
 })
 
 test.each([
+  'export contacts --out',
+  'probe --yes --out',
+  'call contacts.create --input',
+  'import contacts',
+  'import contacts a.csv --state',
+  'journal list --state',
+])('%s with an empty name is a mistake', async (line) => {
+  const { code, stdout, stderr } = await run([...line.split(' '), ''], { env })
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toMatch(/("--\w+ <|"file").* Name a file/)
+  expect(sandbox.requests).toEqual([])
+})
+
+test.each([
   ['list contacts --all', 70, 'The output could not be written'],
   ['call contacts.create -f email=a@example.com', 65, 'The write was applied, but its output could not be written'],
 ])('`%s` is an error if its output is lost', async (args, exitCode, message) => {
