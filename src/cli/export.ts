@@ -13,6 +13,7 @@ import {
   NotFoundError,
   type Operation,
   type SupportWorkspace,
+  UnexpectedResponseError,
 } from '../index.ts'
 import { isDeeperThan, isObject } from '../shared/json.ts'
 import { CommandError, describeFailure, usage } from './errors.ts'
@@ -276,6 +277,7 @@ function createReader(workspace: SupportWorkspace, { kind, parts }: Job, { faile
 function isOfAll(thrown: unknown): boolean {
   // An interruption is one as well.
   if (thrown instanceof CommandError) return thrown.exitCode !== 70
+  if (thrown instanceof UnexpectedResponseError) return false
   if (!(thrown instanceof ApiError) || thrown instanceof InsufficientScopeError) return true
   return thrown.status === 401 || thrown.status === 429
 }

@@ -117,10 +117,15 @@ describe('export', () => {
     const data = [deep, ...others.map((each) => JSON.stringify(each))]
     sandbox.faults.add({ ...answer, path: /conversations$/, body: `{"data":[${data}]}` })
     sandbox.faults.add({ ...answer, path: `/conversations/${id}`, body: `{"data":${deep}}` })
-    for (const _ of ['of the list', 'alone']) {
+    sandbox.faults.add({ ...answer, path: `/conversations/${id}`, body: '{"data":[]}' })
+    for (const problem of [
+      'The service sent more than 100',
+      'The service sent more than 100',
+      'conversations.get rec',
+    ]) {
       const { code, stderr } = await exportTo('out.ndjson')
       expect(code).toBe(70)
-      expect(stderr).toContain(`The conversation ${id} could not be read. The service sent more than 100 levels of`)
+      expect(stderr).toContain(`The conversation ${id} could not be read. ${problem}`)
       expect(rows('out.ndjson')).toEqual(others)
       expect(rows('out.ndjson.failed')).toMatchObject([{ id, item: { id } }])
     }
