@@ -24,6 +24,7 @@ const proofs = [
   'npm run test:bundlers',
   'npm run test:engines',
   'npm run test:openapi',
+  'PROOFS=full npm run test:runtimes',
   'PROOFS=full npm run test:browser',
   'PROOFS=full npm run test:slow',
   'PROOFS=full npm run test:proofs',

@@ -2,7 +2,8 @@
  * Packs the built SDK, installs it here with the runtimes or the bundlers, and runs the smoke test against one sandbox in
  * each of them.
  *
- *   npm run test:runtimes
+ *   npm run test:runtimes                with the oldest Node, 22.0, and the project's
+ *   PROOFS=full npm run test:runtimes    with the newest as well
  *   npm run test:bundlers
  */
 import { execFile } from 'node:child_process'
@@ -25,10 +26,12 @@ const node24 = `${root}node_modules/node/bin/node`
 const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', here], { cwd: root })
 const [{ filename }] = JSON.parse(stdout)
 const areBundlers = process.argv[2] === 'bundlers'
+const isFull = process.env.PROOFS === 'full'
 const quiet = ['--no-save', '--no-package-lock', '--no-audit', '--no-fund']
 // Some runtimes are downloaded by a script of their package.
 const options = [...quiet, '--ignore-scripts=false', ...(areBundlers ? [] : ['--omit=dev'])]
-await run('npm', ['install', ...options, `./${filename}`], { cwd: here })
+const newest = isFull ? ['node26@npm:node@26.10.0'] : []
+await run('npm', ['install', ...options, ...newest, `./${filename}`], { cwd: here })
 
 const { startSandbox } = await import('support-workspace-sdk/sandbox')
 const sandbox = await startSandbox({ conversations: 120 })
@@ -94,7 +97,7 @@ const bundlers = [
   ['Next', nextApplication],
 ]
 
-const runs = areBundlers ? bundlers : runtimes
+const runs = areBundlers ? bundlers : runtimes.filter(([name]) => isFull || !name.includes('Node 26'))
 let failed = 0
 for (const [name, start] of runs) {
   try {
