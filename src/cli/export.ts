@@ -11,16 +11,15 @@ import {
   InvalidArgumentError,
   jobOptions,
   NotFoundError,
-  type Operation,
   type SupportWorkspace,
   UnexpectedResponseError,
 } from '../index.ts'
-import { isDeeperThan, isObject } from '../shared/json.ts'
+import { isObject } from '../shared/json.ts'
 import { CommandError, describeFailure, usage } from './errors.ts'
 import { checkpointOf, ExportFiles, failedOf, type Sink } from './export-files.ts'
-import { type BuiltIn, findKind, pathOf } from './find-operation.ts'
+import { type BuiltIn, findKind } from './find-operation.ts'
 import { cellsOf, csvStart, knownFields, noteUnseen, pick, toCsv } from './format.ts'
-import { bare, checkDepth, listPages } from './list.ts'
+import { checkDepth, listPages } from './list.ts'
 import {
   addLayout,
   count,
@@ -229,27 +228,22 @@ function changed(out: string | undefined): CommandError {
 const mostFailures = 5
 
 /**
- * Returns a function that reads an item with its messages and notes. It returns nothing if the item was removed since
- * its page was read, and if it cannot be read. That one is noted in `failed`, and the others go on.
+ * Returns a function that reads a conversation with its messages and notes. It returns nothing if the conversation was
+ * removed since its page was read, and if it cannot be read. That one is noted in `failed`, and the others go on.
  */
-function createReader(workspace: SupportWorkspace, { kind, parts }: Job, { failed }: Sink, terminal: Terminal) {
+function createReader(workspace: SupportWorkspace, { parts }: Job, { failed }: Sink, terminal: Terminal) {
   const { signal } = terminal.io
-  const what = kind.slice(0, -1)
   let inRow = 0
   return async (item: Row): Promise<Row[]> => {
     const id = String(item.id)
-    const lists = parts.map(async (part) => ({
-      [part]: await workspace[part].list(id, { limit: 100 }, { signal }).toArray(),
-    }))
-    const getAgain = async () => {
-      // An item that was too deep for the file of failed ones is there with its id alone.
-      if (!failed.has(id) || Object.keys(item).length > 1) return {}
-      const operation = findKind(kind, 'get')
-      return workspace.call<Operation>(bare(operation), { path: pathOf(operation, [id]) }, { signal })
-    }
+    // The file of failed items could not hold it either.
+    checkDepth(item)
+    const lists = parts.map(async (part) => [
+      part,
+      await workspace[part].list(id, { limit: 100 }, { signal }).toArray(),
+    ])
     try {
-      const read = await Promise.all([getAgain(), item, ...lists])
-      const row = Object.fromEntries(read.flatMap((each) => Object.entries(Object(each))))
+      const row = { ...item, ...Object.fromEntries(await Promise.all(lists)) }
       checkDepth(row)
       inRow = 0
       return [row]
@@ -259,15 +253,15 @@ function createReader(workspace: SupportWorkspace, { kind, parts }: Job, { faile
           ? new CommandError(70, 'The service sent an id that no path can have.', 'Report it to the service.')
           : caught
       if (thrown instanceof NotFoundError && !(await isThere(id, workspace, signal))) {
-        terminal.note(`The ${what} ${oneLine(id)} was removed during the export.`, { id })
+        terminal.note(`The conversation ${oneLine(id)} was removed during the export.`, { id })
         failed.delete(id)
         return []
       }
       inRow += 1
       if (isOfAll(thrown) || inRow >= mostFailures) throw thrown
       const { message: reason, exitCode } = describeFailure(thrown, [])
-      failed.set(id, { id, reason, isLater: exitCode === 75, item: isDeeperThan(100, item) ? { id } : item })
-      terminal.note(`The ${what} ${oneLine(id)} could not be read. ${reason}`, { id, reason })
+      failed.set(id, { id, reason, isLater: exitCode === 75, item })
+      terminal.note(`The conversation ${oneLine(id)} could not be read. ${reason}`, { id, reason })
       return []
     }
   }

@@ -109,29 +109,25 @@ describe('export', () => {
     expect(new Set(read).size).toBeLessThan(12)
   })
 
-  test('a conversation that is nested too deep does not block the others, and the next run reads it again', async () => {
+  test('messages that are nested too deep do not block the other conversations, and are read again', async () => {
     const [conversation, ...others] = sandbox.state.conversations
-    const id = conversation?.id
-    const deep = `{"id":"${id}","x":${'['.repeat(30_000)}${']'.repeat(30_000)}}`
-    const answer = { status: 200, headers: { 'content-type': 'application/json' } }
-    const data = [deep, ...others.map((each) => JSON.stringify(each))]
-    sandbox.faults.add({ ...answer, path: /conversations$/, body: `{"data":[${data}]}` })
-    sandbox.faults.add({ ...answer, path: `/conversations/${id}`, body: `{"data":${deep}}` })
-    sandbox.faults.add({ ...answer, path: `/conversations/${id}`, body: '{"data":[]}' })
-    for (const problem of [
-      'The service sent more than 100',
-      'The service sent more than 100',
-      'conversations.get rec',
-    ]) {
-      const { code, stderr } = await exportTo('out.ndjson')
-      expect(code).toBe(70)
-      expect(stderr).toContain(`The conversation ${id} could not be read. ${problem}`)
-      expect(rows('out.ndjson')).toEqual(others)
-      expect(rows('out.ndjson.failed')).toMatchObject([{ id, item: { id } }])
-    }
-    expect((await exportTo('out.ndjson')).code).toBe(0)
-    expect(rows('out.ndjson')).toEqual([...others, conversation])
-    expect(readdirSync(folder).sort()).toEqual(['out.ndjson', 'out.ndjson.checkpoint'])
+    const body = `{"data":[{"id":"msg_1","x":${'['.repeat(30_000)}${']'.repeat(30_000)}}]}`
+    const fault = { status: 200, headers: { 'content-type': 'application/json' }, body }
+    sandbox.faults.add({ ...fault, path: `/conversations/${conversation?.id}/messages` })
+    const { code, stderr } = await exportTo('out.ndjson', '--with', 'messages')
+    expect(code).toBe(70)
+    expect(stderr).toContain(`The conversation ${conversation?.id} could not be read. The service sent more than 100`)
+    expect(rows('out.ndjson').map(({ id }) => id)).toEqual(others.map(({ id }) => id))
+    expect((await exportTo('out.ndjson', '--with', 'messages')).code).toBe(0)
+    expect(rows('out.ndjson').at(-1)).toMatchObject({ id: conversation?.id })
+  })
+
+  test('a conversation that is nested too deep ends it with the cause', async () => {
+    const body = `{"data":[{"id":"cnv_1","x":${'['.repeat(30_000)}${']'.repeat(30_000)}}]}`
+    const headers = { 'content-type': 'application/json' }
+    sandbox.faults.add({ status: 200, headers, path: /conversations$/, body })
+    const { code, stderr } = await exportTo('out.ndjson')
+    expect([code, stderr]).toEqual([70, expect.stringContaining('The service sent more than 100 levels')])
   })
 
   test('says that another export to the file is running', async () => {
